@@ -9,6 +9,7 @@ use std::hash::Hasher;
 use std::path::Path;
 
 pub use collrules_rules::deploy::{HAN_FILE, RULES_FILE, USE_HAN, USE_RULES};
+use collrules_rules::kind::FileKind;
 use collrules_rules::settings::variable;
 use collrules_rules::words::plural;
 use collrules_rules::{Behaviour, Collective};
@@ -49,32 +50,6 @@ pub struct RulesReading {
     pub content: Option<Result<u64, String>>,
 }
 
-/// A component that reads rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
-    /// `coll/tuned`.
-    Tuned,
-    /// `coll/han`.
-    Han,
-}
-
-impl Reader {
-    /// Its name, the parameter that switches its rules on, and the parameter with their file.
-    fn names(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::Tuned => ("coll/tuned", USE_RULES, RULES_FILE),
-            Self::Han => ("coll/han", USE_HAN, HAN_FILE),
-        }
-    }
-
-    fn reading(self, rank: &Circumstances) -> &RulesReading {
-        match self {
-            Self::Tuned => &rank.tuned,
-            Self::Han => &rank.han,
-        }
-    }
-}
-
 /// A number that distinguishes contents, the same in all processes of a build.
 pub fn digest(content: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -105,14 +80,21 @@ fn name_ranks(found: &[Circumstances], is_affected: impl Fn(usize) -> bool) -> O
     }
 }
 
-/// Lists the obstacles to a component reading this file with this content.
-pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: &[u8]) -> Vec<Obstacle> {
-    let (name, switch, parameter) = reader.names();
-    let on =
-        |affected: &dyn Fn(&RulesReading) -> bool| name_ranks(found, |rank| affected(reader.reading(&found[rank])));
+/// Lists the obstacles to the component for this kind of file reading a file with this content.
+pub fn obstacles(found: &[Circumstances], kind: FileKind, file: &Path, content: &[u8]) -> Vec<Obstacle> {
+    let (name, switch, parameter) = match kind {
+        FileKind::Tuned => ("coll/tuned", USE_RULES, RULES_FILE),
+        FileKind::Han => ("coll/han", USE_HAN, HAN_FILE),
+    };
+    let of_kind = |rank: usize| match kind {
+        FileKind::Tuned => &found[rank].tuned,
+        FileKind::Han => &found[rank].han,
+    };
+    let readings: Vec<&RulesReading> = (0..found.len()).map(of_kind).collect();
+    let on = |affected: &dyn Fn(&RulesReading) -> bool| name_ranks(found, |rank| affected(readings[rank]));
     // One obstacle for each value that some ranks have.
     let by_value = |value: &dyn Fn(&RulesReading) -> Option<String>| {
-        let values: BTreeSet<String> = found.iter().filter_map(|rank| value(reader.reading(rank))).collect();
+        let values: BTreeSet<String> = readings.iter().filter_map(|rank| value(rank)).collect();
         values
             .into_iter()
             .filter_map(|it| Some((on(&|rank| value(rank).as_ref() == Some(&it))?, it)))
@@ -145,8 +127,8 @@ pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: 
         add(Some(parameter), why);
     }
     for (_, set) in by_value(&|rank| rank.file.clone().filter(|file| Path::new(file).is_relative())) {
-        let ranks = found.iter().filter(|rank| reader.reading(rank).file.as_ref() == Some(&set));
-        let directories: BTreeSet<&str> = ranks.map(|rank| rank.directory.as_str()).collect();
+        let ranks = found.iter().zip(&readings).filter(|(_, reading)| reading.file.as_ref() == Some(&set));
+        let directories: BTreeSet<&str> = ranks.map(|(rank, _)| rank.directory.as_str()).collect();
         let directories = directories.into_iter().take(3).collect::<Vec<_>>().join(", ");
         let why = format!(
             "`{set}` is a relative path, looked up from the working directory of each rank (here {directories}), and \
@@ -163,8 +145,7 @@ pub fn obstacles(found: &[Circumstances], reader: Reader, file: &Path, content: 
     }
     let unreadable = |rank: &RulesReading| rank.content.clone()?.err();
     for (on, cause) in by_value(&unreadable) {
-        let mut readings = found.iter().map(|rank| reader.reading(rank));
-        let reading = readings.find(|rank| unreadable(rank).as_ref() == Some(&cause));
+        let reading = readings.iter().find(|rank| unreadable(rank).as_ref() == Some(&cause));
         let file = reading.and_then(|rank| rank.file.as_deref()).unwrap_or_default();
         let why = format!(
             "`{file}` cannot be read {on} ({cause}), and Open MPI ignores it there; copy it to every node, or put it on a \
@@ -272,7 +253,7 @@ mod tests {
     fn said(found: &[Circumstances], release: Release) -> Vec<String> {
         let ruled = BTreeSet::from([Collective::Bcast]);
         let behaviour = Behaviour::latest(release);
-        let mut all = obstacles(found, Reader::Tuned, Path::new("/rules.conf"), CONTENT);
+        let mut all = obstacles(found, FileKind::Tuned, Path::new("/rules.conf"), CONTENT);
         all.extend(forced(found, &ruled, &behaviour));
         all.iter().map(|it| it.why.clone()).collect()
     }
@@ -346,7 +327,7 @@ mod tests {
     #[test]
     fn what_han_reads_is_looked_at_in_the_same_way() {
         let said = |rank: &Circumstances| {
-            let found = obstacles(std::slice::from_ref(rank), Reader::Han, Path::new("/han.conf"), CONTENT);
+            let found = obstacles(std::slice::from_ref(rank), FileKind::Han, Path::new("/han.conf"), CONTENT);
             found.iter().map(|it| it.why.clone()).collect::<Vec<_>>()
         };
         let mut one = rank("a");

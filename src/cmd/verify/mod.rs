@@ -17,11 +17,12 @@ use collrules_record::{Cell, Tuning, competitor};
 use collrules_report::facts::describe_other_transport;
 use collrules_report::notes;
 use collrules_rules::deploy::SWITCHES;
+use collrules_rules::kind::FileKind;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::words::first_lines;
 use collrules_rules::{Behaviour, Choice, Collective, Loaded, Release, RuleTable, han};
-use collrules_runner::circumstances::{self, Circumstances, Reader};
+use collrules_runner::circumstances::{self, Circumstances};
 use collrules_runner::messages::{self, Messages};
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::proof::{self, Proof};
@@ -308,10 +309,10 @@ fn obstacles(
     // HAN's file may be the only one, or settings all there is.
     let is_alone = tuning.han.is_none() && tuning.parameters.is_empty();
     if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty() || is_alone) {
-        obstacles.extend(circumstances::obstacles(found, Reader::Tuned, &file.path, &file.text));
+        obstacles.extend(circumstances::obstacles(found, FileKind::Tuned, &file.path, &file.text));
     }
     if let Some(file) = &tuning.han {
-        obstacles.extend(circumstances::obstacles(found, Reader::Han, &file.path, &file.text));
+        obstacles.extend(circumstances::obstacles(found, FileKind::Han, &file.path, &file.text));
     }
     obstacles.iter().map(|obstacle| reasons::with_source(obstacle, &started.backend)).collect()
 }

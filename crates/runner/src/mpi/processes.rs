@@ -17,25 +17,19 @@ pub(super) struct Process {
 
 impl Process {
     fn is_alive(self) -> bool {
-        stat(self.pid).is_some_and(|stat| stat.start == self.start && stat.state != 'Z' && stat.state != 'X')
+        stat(self.pid).is_some_and(|(state, _, start)| start == self.start && state != 'Z' && state != 'X')
     }
 }
 
-struct Stat {
-    state: char,
-    parent: i32,
-    start: u64,
-}
-
-/// Reads the state of a process on Linux (proc(5), `/proc/pid/stat`); none on other systems.
-fn stat(pid: i32) -> Option<Stat> {
+/// Reads the state of a process, its parent and its start on Linux (proc(5), `/proc/pid/stat`); none on other systems.
+fn stat(pid: i32) -> Option<(char, i32, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may hold anything; the fields after it count from 3.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
     let start = fields.nth(17)?.parse().ok()?;
-    Some(Stat { state, parent, start })
+    Some((state, parent, start))
 }
 
 /// All descendants of a process, without itself.
@@ -43,7 +37,7 @@ pub(super) fn descendants(ancestor: i32) -> Vec<Process> {
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let all: Vec<(Process, i32)> = numbers
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| stat(pid).map(|stat| (Process { pid, start: stat.start }, stat.parent)))
+        .filter_map(|pid| stat(pid).map(|(_, parent, start)| (Process { pid, start }, parent)))
         .collect();
     let mut found = Vec::new();
     let mut parents = vec![ancestor];

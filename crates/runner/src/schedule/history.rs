@@ -272,8 +272,9 @@ impl CellHistory {
         candidates.iter().map(time).sum()
     }
 
-    /// Compares the time of a candidate with that of another.
-    fn compare(&self, candidate: Candidate, other: Candidate) -> PairComparison {
+    /// Compares the time of a candidate with that of another: the lower end of the interval of the median logarithm of their
+    /// ratio over all visits, missing with too few visits, and the median of each launch.
+    fn compare(&self, candidate: Candidate, other: Candidate) -> (Option<f64>, Vec<f64>) {
         let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (launch, medians) in &self.visits {
             if let (Some(mine), Some(others)) = (medians.get(&candidate), medians.get(&other)) {
@@ -282,7 +283,8 @@ impl CellHistory {
         }
         let all: Vec<f64> = launches.values().flatten().copied().collect();
         let interval = Estimate::median(&all, LEVEL).filter(|_| all.len() >= LEAST_VISITS);
-        PairComparison { interval, launches: launches.into_values().filter_map(|mut logs| median(&mut logs)).collect() }
+        let launches = launches.into_values().filter_map(|mut logs| median(&mut logs)).collect();
+        (interval.and_then(|interval| interval.low), launches)
     }
 
     /// Candidates of a ranking that were certainly beaten in each of at least two launches, with the least factor and
@@ -291,11 +293,10 @@ impl CellHistory {
         let competitors = ranking.iter().filter(|(candidate, _)| *candidate != Candidate::Builtin);
         let beaten = competitors.filter_map(|(candidate, own)| {
             let (best, _) = ranking.iter().find(|(_, group)| group.may_eliminate(*own))?;
-            let loss = self.compare(*candidate, *best);
-            let least = loss.launches.iter().copied().fold(f64::INFINITY, f64::min);
-            let certain = loss.interval.and_then(|interval| interval.low).is_some_and(|low| low > ALIKE.ln());
-            (loss.launches.len() >= 2 && certain && least > factor)
-                .then(|| (*candidate, least.exp(), loss.launches.len()))
+            let (low, launches) = self.compare(*candidate, *best);
+            let least = launches.iter().copied().fold(f64::INFINITY, f64::min);
+            let certain = low.is_some_and(|low| low > ALIKE.ln());
+            (launches.len() >= 2 && certain && least > factor).then(|| (*candidate, least.exp(), launches.len()))
         });
         beaten.collect()
     }
@@ -305,41 +306,27 @@ impl CellHistory {
     fn effort(&self, ranking: &[Candidate], threshold: f64, spare: f64) -> Effort {
         let Some(best) = ranking.first().copied() else { return Effort::Normal };
         let competitors = || ranking.iter().copied().filter(|candidate| *candidate != Candidate::Builtin);
-        let low = |comparison: &PairComparison| comparison.interval.and_then(|interval| interval.low);
         let decided = if best == Candidate::Builtin {
             // The gain of every candidate certainly ends below the threshold.
             competitors().all(|candidate| {
-                let loss = self.compare(candidate, best);
-                low(&loss).is_some_and(|low| -low < threshold - spare)
-                    && loss.launches.iter().all(|loss| -loss < threshold)
+                let (low, launches) = self.compare(candidate, best);
+                low.is_some_and(|low| -low < threshold - spare) && launches.iter().all(|loss| -loss < threshold)
             })
         } else {
-            let gain = self.compare(Candidate::Builtin, best);
-            let wins = low(&gain).is_some_and(|low| low > threshold + spare)
-                && gain.launches.iter().all(|gain| *gain > threshold);
+            let (low, launches) = self.compare(Candidate::Builtin, best);
+            let wins = low.is_some_and(|low| low > threshold + spare) && launches.iter().all(|gain| *gain > threshold);
             // Whoever else may be faster is so by next to nothing.
-            let rivalled = |candidate: Candidate| {
-                let loss = self.compare(candidate, best);
-                low(&loss).is_none_or(|low| low < -ALIKE.ln())
-            };
+            let rivalled = |candidate: Candidate| self.compare(candidate, best).0.is_none_or(|low| low < -ALIKE.ln());
             wins && !competitors().any(|candidate| candidate != best && rivalled(candidate))
         };
         if decided {
             return Effort::Least;
         }
         let disagree = |candidate: Candidate| {
-            let gain = self.compare(Candidate::Builtin, candidate);
-            let wins = gain.launches.iter().filter(|gain| **gain > threshold).count();
-            wins > 0 && wins < gain.launches.len()
+            let (_, launches) = self.compare(Candidate::Builtin, candidate);
+            let wins = launches.iter().filter(|gain| **gain > threshold).count();
+            wins > 0 && wins < launches.len()
         };
         if competitors().any(disagree) { Effort::More } else { Effort::Normal }
     }
-}
-
-/// Logarithms of one candidate's time over another's.
-struct PairComparison {
-    /// The median over all visits; missing with too few visits.
-    interval: Option<Estimate>,
-    /// The median of each launch.
-    launches: Vec<f64>,
 }
