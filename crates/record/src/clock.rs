@@ -64,8 +64,6 @@ pub struct Harness {
     pub barrier: Seconds,
     /// Time between the first and the last rank that leave that barrier, on the common clock: the median.
     pub exit_skew: Seconds,
-    /// Exit skew that one barrier in 20 exceeds.
-    pub exit_skew_high: Seconds,
     /// The number of different clocks among the ranks.
     pub clocks: u32,
     /// Error of the ping-pong between ranks that share a clock, for which the truth is known. Missing if no ranks share
@@ -100,7 +98,7 @@ pub struct ClockCheck {
 }
 
 /// Counts at the end of a launch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchEnd {
     /// Calls timed, warm-up included.
     pub calls: u64,

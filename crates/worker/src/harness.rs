@@ -23,9 +23,6 @@ const BATCH: usize = 20;
 /// Number of barriers used to compare the ranks' exits.
 const BARRIERS: usize = 100;
 
-/// Share of barriers that exceed the higher skew.
-const HIGH: f64 = 0.05;
-
 /// Measures with all ranks of the job; the result is complete on rank 0.
 pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
     let comm = control.world().duplicate();
@@ -35,7 +32,6 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
     let all = control.gather(control.ranks(), [smallest_step(), empty_call, turn, barrier]);
     let largest = |place: usize| all.iter().map(|found| found[place]).fold(0.0, f64::max);
     let resident = control.gather(control.ranks(), resident_bytes());
-    let skew = |share: f64| skews.get((skews.len() as f64 * share) as usize).copied().unwrap_or_default();
     Harness {
         sync: SyncMethod::default(),
         ranks: Ranks(control.ranks()),
@@ -43,8 +39,7 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
         empty_call: Seconds(largest(1)),
         turn: Seconds(largest(2)),
         barrier: Seconds(largest(3)),
-        exit_skew: Seconds(skew(0.5)),
-        exit_skew_high: Seconds(skew(1.0 - HIGH)),
+        exit_skew: Seconds(skews.get(skews.len() / 2).copied().unwrap_or_default()),
         clocks: clock.clocks(),
         known_error: clock.known_error().map(Seconds),
         resident: resident.into_iter().flatten().max(),

@@ -106,7 +106,8 @@ pub(crate) fn run(
         rooms,
         lateness: RefCell::default(),
         arrivals: None,
-        counts: CallCounts::default(),
+        counts: LaunchEnd::default(),
+        missed: 0,
         copying: Copying::default(),
     };
     if control.is_root() {
@@ -219,18 +220,6 @@ impl Executor for RootRank<'_> {
     }
 }
 
-/// Counts of the calls of a launch.
-#[derive(Clone, Copy, Debug, Default)]
-struct CallCounts {
-    calls: u64,
-    /// Late arrivals, by rank and call, and those among them that an earlier agreement on the start would have
-    /// prevented.
-    late: u64,
-    missed: u64,
-    repeated: u64,
-    given_up: u64,
-}
-
 /// A rank that checks and times. Ranks outside the cell return at once, with empty results; only rank 0's are used.
 struct Member<'a> {
     plan: &'a LaunchPlan,
@@ -249,7 +238,10 @@ struct Member<'a> {
     /// Rank 0's data on the last visit.
     arrivals: Option<Arrivals>,
     /// Complete on rank 0, which takes part in every call.
-    counts: CallCounts,
+    /// Counts of its calls so far. Late arrivals count by rank and call.
+    counts: LaunchEnd,
+    /// Late arrivals that an earlier agreement on the start would have prevented.
+    missed: u64,
     /// Copies before each visit.
     copying: Copying,
 }
@@ -426,7 +418,7 @@ impl Member<'_> {
         let mut mine = vec![0.0; visit.rounds as usize * width];
         let mut entries = vec![0; mine.len()];
         let mut taken = Vec::with_capacity(width);
-        let before = self.counts;
+        let before = (self.missed, self.counts.calls);
         let mut given_up = BTreeSet::new();
         if let Some(lead) = lead {
             order.shuffle(&mut rng);
@@ -456,7 +448,7 @@ impl Member<'_> {
                 let lateness = reduce_calls(base, &punctuality, SystemOperation::sum()).into_iter();
                 let lateness = lateness.map(Lateness::decode).collect::<Vec<_>>();
                 self.counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
-                self.counts.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
+                self.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
                 todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
                 if todo.is_empty() {
                     break;
@@ -472,7 +464,7 @@ impl Member<'_> {
             let timed = &asked[rounds - visit.rounds as usize..];
             self.arrivals = self.arrivals(&playing, &entries, timed);
         }
-        self.synchroniser.learn(self.counts.missed - before.missed, self.counts.calls - before.calls);
+        self.synchroniser.learn(self.missed - before.0, self.counts.calls - before.1);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
@@ -598,12 +590,11 @@ impl Member<'_> {
     fn end(&self) -> LaunchEnd {
         let resident = self.control.gather(self.control.ranks(), harness::resident_bytes());
         let (communicators, most_communicators) = self.communicators.counts();
-        let CallCounts { calls, late, repeated, given_up, .. } = self.counts;
         let resident = resident.into_iter().flatten().max();
         let core_to_core = processors::core_to_core(self.control);
         let copies = self.control.gather(self.control.ranks(), self.copying.median());
         let copy = copies.into_iter().flatten().reduce(f64::max).map(Seconds);
-        LaunchEnd { calls, late, repeated, given_up, communicators, most_communicators, resident, core_to_core, copy }
+        LaunchEnd { communicators, most_communicators, resident, core_to_core, copy, ..self.counts.clone() }
     }
 }
 

@@ -78,7 +78,6 @@ mod tests {
             turn: Seconds(8e-8),
             barrier: Seconds(1e-6),
             exit_skew: Seconds(2e-7),
-            exit_skew_high: Seconds(5e-7),
             clocks: 2,
             known_error: None,
             resident: None,

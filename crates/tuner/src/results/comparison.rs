@@ -293,7 +293,6 @@ mod tests {
             turn: nothing,
             barrier: Seconds(barrier),
             exit_skew: nothing,
-            exit_skew_high: nothing,
             clocks: 1,
             known_error: None,
             resident: None,
