@@ -3,7 +3,6 @@
 //! An arm is a way to start jobs. It is told by what it switches on: settings by name, with the digest of a file in place of
 //! its path, so that launches of other rules never count for the present ones. Without settings it is the default.
 
-use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -23,45 +22,14 @@ pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 #[serde(rename_all = "snake_case")]
 pub enum ArmSubject {
     /// A collective, called in this way.
-    Call(Cell, CallCondition),
+    Call(Cell, Condition),
     /// Messages without a collective, among these ranks.
     Messages(Pattern, Cast),
     /// A program as a whole.
     Program,
 }
 
-/// A condition that can be a key.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct CallCondition(pub Condition);
-
-impl CallCondition {
-    fn key(self) -> impl Ord {
-        let Condition { root, buffers, arrival, lateness } = self.0;
-        (root as u8, buffers as u8, arrival as u8, lateness.map(|lateness| lateness.0.to_bits()))
-    }
-}
-
-impl Eq for CallCondition {}
-
-impl Ord for CallCondition {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for CallCondition {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 impl ArmSubject {
-    /// A call of a cell under a condition.
-    pub fn call(cell: Cell, condition: Condition) -> Self {
-        Self::Call(cell, CallCondition(condition))
-    }
-
     /// The cell of a call.
     pub fn cell(&self) -> Option<Cell> {
         match self {
@@ -73,7 +41,7 @@ impl ArmSubject {
     /// The condition of a call.
     pub fn condition(&self) -> Option<Condition> {
         match self {
-            Self::Call(_, CallCondition(condition)) => Some(*condition),
+            Self::Call(_, condition) => Some(*condition),
             Self::Messages(..) | Self::Program => None,
         }
     }

@@ -1,5 +1,6 @@
 //! Conditions of timed calls: programs make other calls than benchmarks do, and their ranks arrive at other times.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -32,6 +33,25 @@ pub struct Condition {
     #[arg(long, value_name = "TIME", value_parser = values::positive)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Seconds>,
+}
+
+// A time is read from text, and so never a number that is unlike itself.
+impl Eq for Condition {}
+
+impl Ord for Condition {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |it: &Self| {
+            let lateness = it.lateness.map(|lateness| lateness.0.to_bits());
+            (it.root as u8, it.buffers as u8, it.arrival as u8, lateness)
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Condition {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Reads who is late. Everything that is not a word for it is the path of a profile, which has to exist.

@@ -11,7 +11,8 @@
 use std::collections::BTreeMap;
 
 use collrules_record::Bytes;
-use collrules_record::comparison::{ArmSubject, CallCondition};
+use collrules_record::comparison::ArmSubject;
+use collrules_record::condition::Condition;
 use collrules_record::estimate::{Estimate, TestedMean};
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
@@ -93,7 +94,7 @@ const ALARM: f64 = 4.0;
 pub(super) const LEAST_POOLED: usize = 20;
 
 /// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
-pub(super) fn class_of(subject: &ArmSubject) -> Option<(Collective, CallCondition, usize)> {
+pub(super) fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
     match subject {
         ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
         ArmSubject::Messages(..) | ArmSubject::Program => None,
@@ -176,7 +177,7 @@ fn judge_classes(
     logs: &BTreeMap<ArmSubject, LaunchLogs>,
     values: &dyn Fn(&LaunchLogs) -> LaunchLogs,
     level: f64,
-) -> BTreeMap<(Collective, CallCondition, usize), Option<f64>> {
+) -> BTreeMap<(Collective, Condition, usize), Option<f64>> {
     let mut members: BTreeMap<_, Vec<&LaunchLogs>> = BTreeMap::new();
     for subject in pooled {
         if let Some(class) = class_of(subject) {

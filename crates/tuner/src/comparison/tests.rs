@@ -74,7 +74,7 @@ fn cell(bytes: u64) -> Cell {
 }
 
 fn measure(bytes: u64) -> ArmSubject {
-    ArmSubject::call(cell(bytes), Condition::UNALIGNED)
+    ArmSubject::Call(cell(bytes), Condition::UNALIGNED)
 }
 
 const SIZES: [u64; 9] = [8, 64, 512, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];

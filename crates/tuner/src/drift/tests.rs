@@ -94,7 +94,7 @@ fn only_launches_of_the_default_that_chose_nothing_are_read() {
     let cell = all().into_iter().next().expect("a size");
     let condition = Condition::default();
     let time = |seconds| SubjectTime {
-        subject: ArmSubject::call(cell, condition),
+        subject: ArmSubject::Call(cell, condition),
         time: Seconds(seconds),
         calls: 3,
         slow: 0.0,

@@ -85,7 +85,7 @@ impl Study {
             let rounds = [1.0, 2.0, 3.0, 24.0][at.bytes.0.trailing_zeros() as usize % 4];
             let calls = call * self.normal() / f64::sqrt(rounds);
             let seconds = 1e-4 / gain * (all + shared[&at.ranks] + own + slip + calls).exp();
-            times.insert(ArmSubject::call(*at, DECIDED), seconds);
+            times.insert(ArmSubject::Call(*at, DECIDED), seconds);
         }
         times
     }

@@ -178,7 +178,7 @@ fn play(
     let schedule = Schedule { startup: Seconds(STARTUP), ..Schedule::default() };
     let mut launcher = JobLauncher::new(&mut backend, Ranks(2), &placement, schedule, 1, &mut log, &mut session);
     let cell = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) };
-    launcher.subjects = SIZES.map(|bytes| ArmSubject::call(cell(bytes), Condition::default())).to_vec();
+    launcher.subjects = SIZES.map(|bytes| ArmSubject::Call(cell(bytes), Condition::default())).to_vec();
     launcher.limit_to(limit.0, limit.1);
     let comparison = Comparison {
         stage,

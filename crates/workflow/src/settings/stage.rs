@@ -86,7 +86,7 @@ impl ProvenRun<'_, '_> {
         let ranks = measured.manifest.plan.ranks;
         let survey = measured.started.survey.clone();
         let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
-        let (screened, call) = (screened(&asked), |cell: &Cell| ArmSubject::call(*cell, Condition::UNALIGNED));
+        let (screened, call) = (screened(&asked), |cell: &Cell| ArmSubject::Call(*cell, Condition::UNALIGNED));
         let messages: Vec<ArmSubject> = list_messages(&patterns).collect();
         let subjects = |cells: &CellWeights| -> Vec<ArmSubject> {
             cells.keys().chain(&guards).map(call).chain(messages.iter().cloned()).collect()

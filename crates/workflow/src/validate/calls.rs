@@ -45,11 +45,11 @@ impl Calls {
 
     /// The calls to time: of these cells as decided, and of those with a rule in other ways.
     pub(super) fn subjects(&self, cells: &[Cell]) -> Vec<ArmSubject> {
-        let decided = cells.iter().map(|cell| ArmSubject::call(*cell, self.decided));
+        let decided = cells.iter().map(|cell| ArmSubject::Call(*cell, self.decided));
         let others = self
             .others
             .iter()
-            .flat_map(|(condition, cells)| cells.iter().map(|cell| ArmSubject::call(*cell, *condition)));
+            .flat_map(|(condition, cells)| cells.iter().map(|cell| ArmSubject::Call(*cell, *condition)));
         decided.chain(others).collect()
     }
 

@@ -89,7 +89,7 @@ pub(super) fn compare_tuning(
     let mut subjects = if rules.is_some() { calls.subjects(&subject.cells) } else { Vec::new() };
     if tuning.is_some() {
         let cells = asked.keys().copied().chain(guard_cells(&asked, subject.ranks));
-        subjects.extend(cells.map(|cell| ArmSubject::call(cell, Condition::UNALIGNED)));
+        subjects.extend(cells.map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)));
         subjects.extend(list_messages(&guard_patterns(&started.survey, subject.ranks)));
     }
     let compared_arms: Vec<Settings> = rules.iter().chain(&tuning).cloned().collect();
@@ -158,7 +158,7 @@ pub(super) fn compare_tuning(
         }
         _ => 0.0,
     };
-    let always = screened(&asked).into_keys().map(|cell| ArmSubject::call(cell, Condition::UNALIGNED)).collect();
+    let always = screened(&asked).into_keys().map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)).collect();
     let comparison = Comparison {
         stage,
         base: &base,
