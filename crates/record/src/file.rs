@@ -22,19 +22,9 @@ pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// The digest of a file that grows.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Growing(Sha256);
-
-impl Growing {
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// The digest of the content so far.
-    pub(crate) fn digest(&self) -> String {
-        hexadecimal(&self.0.clone().finalize())
-    }
+/// The digest of the content so far of a file that grows.
+pub(crate) fn digest_so_far(content: &Sha256) -> String {
+    hexadecimal(&content.clone().finalize())
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -91,13 +91,10 @@ impl HanRule {
     }
 }
 
-/// HAN's rules by communicator size and by message size as the caller passes it.
-pub type HanSteps = Steps<Steps<HanRule>>;
-
-/// HAN's rules; calls without a rule keep the default. Canonical: tables with the same meaning are equal.
+/// HAN's rules by communicator size and by message size as the caller passes it; calls without a rule keep the default. Canonical: tables with the same meaning are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct HanRules(BTreeMap<Collective, HanSteps>);
+pub struct HanRules(BTreeMap<Collective, Steps<Steps<HanRule>>>);
 
 impl HanRules {
     /// Returns true if the file would have no rules.
@@ -106,7 +103,7 @@ impl HanRules {
     }
 
     /// Replaces the rules for a collective.
-    pub fn set(&mut self, collective: Collective, steps: HanSteps) {
+    pub fn set(&mut self, collective: Collective, steps: Steps<Steps<HanRule>>) {
         if steps == all_builtin() {
             self.0.remove(&collective);
         } else {
@@ -115,7 +112,7 @@ impl HanRules {
     }
 
     /// Returns the rules for a collective, if there are any.
-    pub fn get(&self, collective: Collective) -> Option<&HanSteps> {
+    pub fn get(&self, collective: Collective) -> Option<&Steps<Steps<HanRule>>> {
         self.0.get(&collective)
     }
 

@@ -153,11 +153,6 @@ impl Row {
             | Self::EndedCast(EndedCast { launch, .. }) => *launch,
         }
     }
-
-    /// Returns true if it is a timing.
-    pub fn is_timing(&self) -> bool {
-        matches!(self, Self::Sample(_) | Self::Pattern(_))
-    }
 }
 
 /// A timing in which some times may be missing, such as an imported one.

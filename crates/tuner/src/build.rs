@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::Crossover;
-use collrules_record::han_rules::HanSteps;
 use collrules_record::{Candidate, Cell, HanRule, HanRules};
 use collrules_rules::metric::metric;
 use collrules_rules::steps::Steps;
@@ -73,7 +72,7 @@ fn choices(steps: &Steps<Sizes>) -> RankSteps {
 
 /// Returns the choices that HAN's file expresses, by the size that callers pass: HAN looks up that size, not lookup
 /// bytes.
-fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> HanSteps {
+fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> Steps<Steps<HanRule>> {
     let mut handed = Steps::constant(Steps::constant(HanRule::Default));
     for (_, ranks) in terms.handable.iter().filter(|(other, _)| *other == collective) {
         let factor = metric(terms.release, collective, *ranks).factor();

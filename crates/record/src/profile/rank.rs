@@ -104,9 +104,9 @@ pub struct KeptCalls {
     pub calls: Vec<KeptCall>,
 }
 
-/// A call whose time was recorded.
+/// A call whose time was recorded; in files without the names of its fields, since one has a thousand of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "KeptWords", from = "KeptWords")]
+#[serde(into = "(usize, u32, Operation, u64, u64)", from = "(usize, u32, Operation, u64, u64)")]
 pub struct KeptCall {
     /// The place of the group.
     pub group: usize,
@@ -120,17 +120,14 @@ pub struct KeptCall {
     pub time: u64,
 }
 
-/// Recorded call without field names, since a file has a thousand of them.
-type KeptWords = (usize, u32, Operation, u64, u64);
-
-impl From<KeptCall> for KeptWords {
+impl From<KeptCall> for (usize, u32, Operation, u64, u64) {
     fn from(call: KeptCall) -> Self {
         (call.group, call.turn, call.operation, call.bytes, call.time)
     }
 }
 
-impl From<KeptWords> for KeptCall {
-    fn from((group, turn, operation, bytes, time): KeptWords) -> Self {
+impl From<(usize, u32, Operation, u64, u64)> for KeptCall {
+    fn from((group, turn, operation, bytes, time): (usize, u32, Operation, u64, u64)) -> Self {
         Self { group, turn, operation, bytes, time }
     }
 }

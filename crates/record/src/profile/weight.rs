@@ -10,7 +10,7 @@ use super::{Calls, Mode, Profile};
 use crate::cell::{Cell, type_size};
 use crate::placement::Nodes;
 use crate::policy::Assumption;
-use crate::units::{Bytes, Ranks, Seconds};
+use crate::units::{Bytes, Seconds};
 
 /// The share of the time that is measured; the rest is spread over many cells with little time each.
 pub const COVERED: f64 = 0.95;
@@ -26,13 +26,11 @@ pub struct Weight {
     pub time: Seconds,
 }
 
-/// Key of cells that are measured as one: their common properties, with a step instead of the size.
-type Near = (Collective, Ranks, Vec<u32>, u64);
-
 /// The weights of programs, each with a factor, the most time first. Sizes that are at most an eighth apart are measured as
 /// one: the one with the most time.
 pub fn weights(profiles: &[(Profile, f64)]) -> Vec<Weight> {
-    let mut near: BTreeMap<Near, BTreeMap<Bytes, f64>> = BTreeMap::new();
+    // Cells that are measured as one have these properties in common, and a step of the size.
+    let mut near: BTreeMap<(_, _, Vec<u32>, u64), BTreeMap<Bytes, f64>> = BTreeMap::new();
     for (profile, factor) in profiles {
         for calls in &profile.calls {
             let Some(cell) = profile.cell(calls) else { continue };

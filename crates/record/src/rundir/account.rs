@@ -7,10 +7,11 @@
 use std::collections::BTreeSet;
 
 use collrules_rules::Collective;
+use sha2::{Digest as _, Sha256};
 
 use super::journal::{JournalEntry, JournalLine, JournalText};
 use super::lines::row_of;
-use crate::file::Growing;
+use crate::file::digest_so_far;
 use crate::sample::{Row, Sample};
 
 /// Returns the first change of the journal or of the plans since they were written, in a clause; none if both are
@@ -34,14 +35,14 @@ pub(super) fn change_of_plans(journal: &JournalText, plans: &str) -> Option<Stri
 /// of their own.
 pub(super) fn change_of_samples(journal: &JournalText, text: &str, apart: &BTreeSet<Collective>) -> Option<String> {
     let bytes = text.as_bytes();
-    let (mut known, mut digest) = (0, Growing::default());
+    let (mut known, mut digest) = (0, Sha256::new());
     for (entry, mark) in journal.lines.iter().filter_map(|line| Some((&line.entry, line.mark.as_ref()?))) {
         let length = usize::try_from(mark.samples_bytes).unwrap_or(usize::MAX);
         let Some(part) = bytes.get(known..length) else {
             return Some(format!("{} bytes of the samples are missing", length.saturating_sub(bytes.len())));
         };
-        digest.add(part);
-        if digest.digest() != mark.samples_sha256 {
+        digest.update(part);
+        if digest_so_far(&digest) != mark.samples_sha256 {
             let line = |at: usize| bytes[..at].iter().filter(|byte| **byte == b'\n').count();
             let of = match entry {
                 JournalEntry::Ended { launch, .. } => format!(" of launch {launch}"),

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use super::error::RunDirError;
-use crate::file::Growing;
+use sha2::{Digest as _, Sha256};
 
 /// A file of lines, open for appending.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct LineFile {
     /// The length that is known to be complete.
     pub(super) length: u64,
     /// The digest so far.
-    pub(super) digest: Growing,
+    pub(super) digest: Sha256,
 }
 
 impl LineFile {
@@ -31,8 +31,8 @@ impl LineFile {
     /// Takes a file that is open for reading and appending, with its whole lines. An unfinished one after them, which must not
     /// run into the next one, is cut off.
     pub(super) fn new(file: File, path: PathBuf, lines: &[u8]) -> Result<Self, RunDirError> {
-        let mut grown = Self { file, path, length: lines.len() as u64, digest: Growing::default() };
-        grown.digest.add(lines);
+        let mut grown = Self { file, path, length: lines.len() as u64, digest: Sha256::new() };
+        grown.digest.update(lines);
         let length = grown.file.metadata().map_err(|cause| grown.failed(&cause))?.len();
         if length > grown.length {
             grown.file.set_len(grown.length).map_err(|cause| grown.failed(&cause))?;
@@ -49,7 +49,7 @@ impl LineFile {
             self.failed(&cause)
         })?;
         self.length += lines.len() as u64;
-        self.digest.add(lines.as_bytes());
+        self.digest.update(lines.as_bytes());
         Ok(())
     }
 
@@ -63,7 +63,7 @@ impl LineFile {
         let mut further = Vec::new();
         let found = self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.read_to_end(&mut further));
         found.map_err(|cause| self.failed(&cause))?;
-        self.digest.add(&further);
+        self.digest.update(&further);
         self.length += further.len() as u64;
         Ok(())
     }

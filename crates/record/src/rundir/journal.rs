@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use super::bounded::{read_if_there, read_whole};
 use super::error::{self, RunDirError};
 use super::grown::{LineFile, whole_lines};
 use crate::cell::Cell;
-use crate::file::{FormatVersion, Growing};
+use crate::file::{FormatVersion, digest_so_far};
 use crate::pattern::Pattern;
 
 /// The format of the journal that this version writes.
@@ -119,15 +120,15 @@ impl JournalLine {
 }
 
 /// A line with a digest of everything before it and of itself.
-fn summed(line: &str, before: &Growing) -> String {
+fn summed(line: &str, before: &Sha256) -> String {
     let sum = sum(line.as_bytes(), before);
     format!("{}{SUM}{sum}\"}}}}", line.strip_suffix("}}").unwrap_or(line))
 }
 
-fn sum(line: &[u8], before: &Growing) -> String {
+fn sum(line: &[u8], before: &Sha256) -> String {
     let mut all = before.clone();
-    all.add(line);
-    let mut sum = all.digest();
+    all.update(line);
+    let mut sum = digest_so_far(&all);
     sum.truncate(SUM_DIGITS);
     sum
 }
@@ -150,7 +151,7 @@ fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
         path: path.to_owned(),
         cause: format!("line {line}: {cause}"),
     };
-    let (mut lines, mut altered, mut before) = (Vec::new(), None, Growing::default());
+    let (mut lines, mut altered, mut before) = (Vec::new(), None, Sha256::new());
     for (number, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate().filter(|(_, line)| *line != b"\n") {
         let trimmed = text.trim_ascii_end();
         let line = JournalLine::read(trimmed).map_err(|cause| bad(number + 1, cause.to_string()))?;
@@ -165,7 +166,7 @@ fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
         if unsummed(trimmed).is_none_or(|(line, found)| sum(&line, &before).as_bytes() != found) {
             altered.get_or_insert(number + 1);
         }
-        before.add(text);
+        before.update(text);
         lines.push(line);
     }
     Ok(JournalText { lines, altered })

@@ -9,11 +9,6 @@ use std::time::{Duration, Instant};
 
 use super::{MANIFEST, RunDir, RunDirError, SAMPLES};
 
-/// A run directory that other processes cannot use while this value lives. The system releases the lock when the
-/// process ends, however it ends.
-#[derive(Debug)]
-pub struct RunLock(#[expect(dead_code, reason = "the lock goes with the handle")] File);
-
 impl RunDir {
     /// Returns true if another process measures into the run, or continues a command on it; none if the file system has
     /// no locks.
@@ -26,10 +21,10 @@ impl RunDir {
         }
     }
 
-    /// Keeps other processes from measuring into the run, without creating files, so that missing samples stay missing.
+    /// Keeps other processes from measuring into the run while the file lives that is returned, without creating files, so that missing samples stay missing.
     /// The lock is that of [`Self::log`], or on the manifest if there are no samples. On file systems without locks,
     /// it has no effect.
-    pub fn hold(&self) -> Result<RunLock, RunDirError> {
+    pub fn hold(&self) -> Result<File, RunDirError> {
         let open = |name: &str| OpenOptions::new().read(true).append(true).open(self.file(name));
         let (file, path) = match open(SAMPLES) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => (open(MANIFEST), self.file(MANIFEST)),
@@ -38,7 +33,7 @@ impl RunDir {
         let file = file.map_err(|cause| RunDirError::Append { path: path.clone(), cause: cause.to_string() })?;
         lock(&file, &path, PATIENCE)?;
         self.sweep();
-        Ok(RunLock(file))
+        Ok(file)
     }
 }
 

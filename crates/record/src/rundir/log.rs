@@ -11,6 +11,7 @@ use super::lines::line_of;
 use super::samples;
 use super::{CLOCK, LAUNCHES, RunDir, SamplesText};
 use crate::clock::{ClockFact, ClockLine};
+use crate::file::digest_so_far;
 use crate::sample::Row;
 
 /// The samples and the journal of a run directory, open for appending. No other process can open them meanwhile; the
@@ -63,7 +64,7 @@ impl RunLog {
         if is_mark {
             self.samples.sync()?;
         }
-        let state = || self.run.mark(self.samples.length, self.samples.digest.digest(), None);
+        let state = || self.run.mark(self.samples.length, digest_so_far(&self.samples.digest), None);
         let mark = is_mark.then(state).transpose()?;
         self.journal.append(entry, mark.as_ref())
     }

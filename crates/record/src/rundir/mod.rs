@@ -21,9 +21,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::file::{Growing, digest};
+use crate::file::{digest, digest_so_far};
 use crate::manifest::Manifest;
 use journal::{FilesState, Journal, JournalText};
 
@@ -33,7 +34,7 @@ pub use comparisons::ComparisonLog;
 pub use error::RunDirError;
 pub use journal::JournalEntry;
 pub use json::{read_json_file, within};
-pub use lock::{LockBeside, RunLock};
+pub use lock::LockBeside;
 pub use log::RunLog;
 pub use progress::Progress;
 pub use samples::{SamplesText, check_head, samples_text};
@@ -307,18 +308,18 @@ impl RunDir {
 
     /// The digest of manifest and refinements, as they are or with one of them replaced.
     fn plans_digest(&self, replaced: Option<(&str, &[u8])>) -> Result<String, RunDirError> {
-        let mut digest = Growing::default();
+        let mut digest = Sha256::new();
         let names = std::iter::once(MANIFEST.to_owned()).chain((1..).map(refinement));
         for name in names {
             match replaced {
-                Some((other, text)) if other == name => digest.add(text),
+                Some((other, text)) if other == name => digest.update(text),
                 _ => match read_if_there(&self.file(&name), read_whole)? {
-                    Some(bytes) => digest.add(&bytes),
+                    Some(bytes) => digest.update(&bytes),
                     None => break,
                 },
             }
         }
-        Ok(digest.digest())
+        Ok(digest_so_far(&digest))
     }
 
     /// Opens the files that a campaign writes, for this process alone, to begin or to resume. Creates files that an
@@ -333,7 +334,7 @@ impl RunDir {
         }
         // The samples first: they carry the lock.
         let (samples, is_locked) = samples::open(path, |text| self.refuse_mismatch(text))?;
-        let mark = self.mark(samples.length, samples.digest.digest(), None)?;
+        let mark = self.mark(samples.length, digest_so_far(&samples.digest), None)?;
         let journal = Journal::open(self.file(LAUNCHES), &mark)?;
         self.sweep();
         Ok(RunLog { samples, is_locked, journal, run: self.clone() })
