@@ -244,7 +244,7 @@ impl History {
                 history.visits.iter().flat_map(|(_, medians)| medians.keys().copied()).collect();
             let competitors = candidates.into_iter().filter(|candidate| *candidate != Candidate::Builtin);
             competitors.flat_map(|candidate| {
-                let gains = history.compare(Candidate::Builtin, candidate).launches;
+                let (_, gains) = history.compare(Candidate::Builtin, candidate);
                 gains.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect::<Vec<f64>>()
             })
         });
