@@ -1,7 +1,5 @@
 //! Mock-ups: what is planted is found, noise is not, rules do not see them.
 
-#![allow(clippy::unwrap_used)]
-
 use collrules_lab::guidelines::check::{GuidelineTerms, changes, check};
 use collrules_lab::guidelines::found::{Change, Cure, Withheld};
 use collrules_record::criteria::Criteria;
@@ -18,7 +16,7 @@ use rand_distr::{Distribution, Normal};
 use campaign::{Campaign, cell, plain};
 
 #[allow(dead_code)]
-#[path = "../../tuner/tests/tuner/campaign.rs"]
+#[path = "../../../tuner/tests/tuner/campaign.rs"]
 mod campaign;
 
 fn mockup(name: &str) -> Candidate {
