@@ -210,3 +210,21 @@ fn no_name_reaches_the_terminal_as_it_is() {
     let guidelines = session.path(&format!("g-{run}")).join("guidelines.md");
     assert!(!fs::read_to_string(guidelines).unwrap().contains('\u{1b}'));
 }
+
+/// A grid of which `--only` leaves nothing is refused before anything is measured.
+#[test]
+fn the_builtin_alone_is_nothing_to_measure() {
+    let session = Session::new();
+    for named in [
+        "--only bcast:builtin",
+        "--only bcast:0",
+        "--only bcast:builtin,bcast:0",
+        "--only bcast:chan:oak",
+        "--only barrier:chan:short --ops barrier",
+        "--launches 4294967295",
+    ] {
+        session.run(&format!("tune --simulate --np 4 {named} --out run")).exits(2);
+    }
+    assert!(!session.path("run").exists());
+    assert_said!(session);
+}

@@ -15,17 +15,15 @@ mod drift;
 mod examples;
 mod figures;
 mod files;
-mod guidelines;
 mod hostile;
 mod import;
 mod inputs;
 mod install;
-mod irregular;
+mod instruments;
 mod large;
 mod layouts;
 mod made_once;
 mod merge;
-mod model;
 mod output;
 mod page;
 mod papers;
@@ -39,7 +37,6 @@ mod session;
 mod settings_search;
 mod simulated;
 mod site;
-mod study;
 mod support;
 mod tree;
 mod validate;
@@ -59,19 +56,21 @@ mod doctor;
 #[cfg(feature = "mpi")]
 mod faults;
 #[cfg(feature = "mpi")]
+mod guidelines;
+#[cfg(feature = "mpi")]
 mod han;
 #[cfg(feature = "mpi")]
 mod kills;
 #[cfg(feature = "mpi")]
 mod obeyed;
 #[cfg(feature = "mpi")]
-mod patterns;
-#[cfg(feature = "mpi")]
 mod profile;
 #[cfg(feature = "mpi")]
 mod running;
 #[cfg(feature = "mpi")]
 mod settings;
+#[cfg(feature = "mpi")]
+mod study;
 #[cfg(feature = "mpi")]
 mod timing;
 #[cfg(feature = "mpi")]
