@@ -175,25 +175,22 @@ impl<'a> Gains<'a> {
     ) -> Self {
         let chosen = settings.and_then(SettingsFindings::chosen);
         let round = validation.and_then(|validation| validation.round.as_ref());
-        let files = Files { tuning: tuning.map(|tuning| (tuning, findings.release)), chosen };
-        let mut cells: BTreeMap<Cell, CellGain> = findings
-            .cells
-            .iter()
-            .map(|cell| (cell.cell, files.expected_gain(findings, cell, round.is_some())))
-            .collect();
+        let whole =
+            settings.filter(|_| chosen.is_some()).and_then(|found| found.validation.as_ref()?.compared.as_ref());
+        let mut gains = Self { round, chosen, whole, ..Self::default() };
+        let expected = findings.cells.iter().map(|cell| (cell.cell, gains.expected_gain(findings, cell)));
+        let mut cells: BTreeMap<Cell, CellGain> = expected.collect();
         if let Some((validation, round)) = validation.zip(round) {
-            cells.extend(round.cells.iter().map(|cell| (cell.cell, files.compared_gain(validation, cell))));
+            let files = tuning.map(|tuning| (tuning, findings.release));
+            cells.extend(round.cells.iter().map(|cell| (cell.cell, gains.compared_gain(validation, cell, files))));
             let failed = round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
             cells.extend(failed.map(|cell| {
-                let is_gone = validation.is_removed(cell) || !files.have_rules();
+                let is_gone = validation.is_removed(cell) || !gains.have_rules();
                 let state = if is_gone { SizeState::Removed(Removal::Slower) } else { SizeState::Slower };
                 (cell, CellGain { state, speedup: None })
             }));
         }
-        let whole =
-            settings.filter(|_| chosen.is_some()).and_then(|found| found.validation.as_ref()?.compared.as_ref());
-        let (removed, holes) = (BTreeMap::new(), BTreeSet::new());
-        let mut gains = Self { cells, round, chosen, whole, removed, holes };
+        gains.cells = cells;
         let removal = |(cell, gain): (Cell, CellGain)| match gain.state {
             SizeState::Removed(why) => Some((cell, why)),
             _ => None,
@@ -209,6 +206,91 @@ impl<'a> Gains<'a> {
     pub fn of_comparison(validation: &'a Validation) -> Self {
         // Nothing asks for the release, since there are no files.
         Self::new(&Findings::empty("", Release::V5_0), Some(validation), None, None)
+    }
+
+    /// Returns true if the tuning has rules.
+    fn have_rules(&self) -> bool {
+        self.chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared)
+    }
+
+    /// The comparison of the rules under the settings of the tuning.
+    fn under(&self) -> Option<&Round> {
+        self.chosen.and_then(|chosen| chosen.under.as_ref())
+    }
+
+    /// The gain by the timings for tuning, corrected for the choice of what seemed best. It has no number if fresh launches
+    /// took place and did not compare the cell.
+    fn expected_gain(&self, findings: &Findings, cell: &CellFinding) -> CellGain {
+        if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
+            return CellGain::DEFAULT;
+        }
+        let measured = cell.served_gain().filter(|_| self.round.is_none() && !findings.doubts(cell));
+        let point = |measured: Estimate| cell.served_expectation().unwrap_or(measured.point);
+        let speedup = measured.map(|it| Estimate { point: point(it), ..it });
+        CellGain { state: SizeState::NotCompared, speedup }
+    }
+
+    /// The gain by fresh launches; `files` are the rules, with the release that determines what they look up, or none if they
+    /// are what was compared.
+    fn compared_gain(
+        &self,
+        validation: &Validation,
+        found: &ValidatedCell,
+        files: Option<(&Tuning, Release)>,
+    ) -> CellGain {
+        let cell = found.cell;
+        if !found.is_ruled() {
+            return CellGain::DEFAULT;
+        }
+        let is_changed = files.filter(|_| self.have_rules()).is_some_and(|(tuning, release)| {
+            let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
+            choice != found.served || found.handed != (tuning.han_rule(cell) == HanRule::Delegate)
+        });
+        if validation.is_removed(cell) || is_changed {
+            return CellGain { state: SizeState::Removed(self.find_removal(validation, found)), speedup: None };
+        }
+        if !self.have_rules() {
+            return CellGain::DEFAULT;
+        }
+        let under = self.under().and_then(|round| round.cells.iter().find(|it| it.cell == cell));
+        let (loses, is_open) = (
+            validation.checks.iter().any(|check| check.losses().any(|lost| lost == cell)),
+            validation.checks.iter().any(|check| check.unexcluded().any(|open| open == cell)),
+        );
+        let state = match under.unwrap_or(found).verdict {
+            Outcome::Slower => SizeState::Slower,
+            _ if loses => SizeState::Slower,
+            Outcome::Undecided => SizeState::Undecided,
+            _ if is_open => SizeState::Undecided,
+            Outcome::Faster => SizeState::Faster,
+            Outcome::Same => SizeState::Level,
+        };
+        CellGain { state, speedup: Some(found.speedup) }
+    }
+
+    /// The reason why a rule that was compared is gone.
+    fn find_removal(&self, validation: &Validation, found: &ValidatedCell) -> Removal {
+        let is_lost = |check: &Check| {
+            let slower = |it: &ValidatedCell| it.cell == found.cell && it.verdict == Outcome::Slower;
+            check.round.cells.iter().any(slower) || check.round.failed.iter().any(|failed| failed.cell == found.cell)
+        };
+        let checks = || validation.checks.iter().filter(|check| check.round.repaired.contains(&found.cell));
+        let lost = checks().find(|check| is_lost(check));
+        match (found.verdict, lost) {
+            (Outcome::Slower, _) => return Removal::Slower,
+            // Once a loss is shown, no launches decide on a gain.
+            (_, Some(lost)) => return Removal::SlowerIn(lost.condition),
+            (Outcome::Undecided, None) => return Removal::Undecided,
+            (Outcome::Same | Outcome::Faster, None) => {}
+        }
+        match (checks().next(), found.verdict) {
+            (Some(open), _) => Removal::MayLoseIn(open.condition),
+            (None, Outcome::Same) => Removal::NoGain,
+            (None, _) if self.under().is_some_and(|round| round.repaired.contains(&found.cell)) => {
+                Removal::UnderSettings
+            }
+            (None, _) => Removal::Shared,
+        }
     }
 
     /// Adds what settings do: to sizes without a rule, and to the gains of rules under them, unless both were compared
@@ -406,95 +488,6 @@ pub(crate) fn mean_speedup(round: Option<&Round>, speedups: impl Iterator<Item =
         level: all.first()?.level,
         samples: all.len(),
     })
-}
-
-/// The content of a tuning's files.
-struct Files<'a> {
-    /// The rules, with the release that determines what they look up; none if they are what was compared.
-    tuning: Option<(&'a Tuning, Release)>,
-    /// The settings of the tuning.
-    chosen: Option<&'a Finalist>,
-}
-
-impl Files<'_> {
-    /// Returns true if the tuning has rules.
-    fn have_rules(&self) -> bool {
-        self.chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared)
-    }
-
-    /// The comparison of the rules under the settings of the tuning.
-    fn under(&self) -> Option<&Round> {
-        self.chosen.and_then(|chosen| chosen.under.as_ref())
-    }
-
-    /// The gain by the timings for tuning, corrected for the choice of what seemed best. It has no number if fresh launches
-    /// took place and did not compare the cell.
-    fn expected_gain(&self, findings: &Findings, cell: &CellFinding, is_compared: bool) -> CellGain {
-        if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
-            return CellGain::DEFAULT;
-        }
-        let measured = cell.served_gain().filter(|_| !is_compared && !findings.doubts(cell));
-        let point = |measured: Estimate| cell.served_expectation().unwrap_or(measured.point);
-        let speedup = measured.map(|it| Estimate { point: point(it), ..it });
-        CellGain { state: SizeState::NotCompared, speedup }
-    }
-
-    /// The gain by fresh launches.
-    fn compared_gain(&self, validation: &Validation, found: &ValidatedCell) -> CellGain {
-        let cell = found.cell;
-        if !found.is_ruled() {
-            return CellGain::DEFAULT;
-        }
-        let is_changed = self.tuning.filter(|_| self.have_rules()).is_some_and(|(tuning, release)| {
-            let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
-            choice != found.served || found.handed != (tuning.han_rule(cell) == HanRule::Delegate)
-        });
-        if validation.is_removed(cell) || is_changed {
-            return CellGain { state: SizeState::Removed(self.find_removal(validation, found)), speedup: None };
-        }
-        if !self.have_rules() {
-            return CellGain::DEFAULT;
-        }
-        let under = self.under().and_then(|round| round.cells.iter().find(|it| it.cell == cell));
-        let (loses, is_open) = (
-            validation.checks.iter().any(|check| check.losses().any(|lost| lost == cell)),
-            validation.checks.iter().any(|check| check.unexcluded().any(|open| open == cell)),
-        );
-        let state = match under.unwrap_or(found).verdict {
-            Outcome::Slower => SizeState::Slower,
-            _ if loses => SizeState::Slower,
-            Outcome::Undecided => SizeState::Undecided,
-            _ if is_open => SizeState::Undecided,
-            Outcome::Faster => SizeState::Faster,
-            Outcome::Same => SizeState::Level,
-        };
-        CellGain { state, speedup: Some(found.speedup) }
-    }
-
-    /// The reason why a rule that was compared is gone.
-    fn find_removal(&self, validation: &Validation, found: &ValidatedCell) -> Removal {
-        let is_lost = |check: &Check| {
-            let slower = |it: &ValidatedCell| it.cell == found.cell && it.verdict == Outcome::Slower;
-            check.round.cells.iter().any(slower) || check.round.failed.iter().any(|failed| failed.cell == found.cell)
-        };
-        let checks = || validation.checks.iter().filter(|check| check.round.repaired.contains(&found.cell));
-        let lost = checks().find(|check| is_lost(check));
-        match (found.verdict, lost) {
-            (Outcome::Slower, _) => return Removal::Slower,
-            // Once a loss is shown, no launches decide on a gain.
-            (_, Some(lost)) => return Removal::SlowerIn(lost.condition),
-            (Outcome::Undecided, None) => return Removal::Undecided,
-            (Outcome::Same | Outcome::Faster, None) => {}
-        }
-        match (checks().next(), found.verdict) {
-            (Some(open), _) => Removal::MayLoseIn(open.condition),
-            (None, Outcome::Same) => Removal::NoGain,
-            (None, _) if self.under().is_some_and(|round| round.repaired.contains(&found.cell)) => {
-                Removal::UnderSettings
-            }
-            (None, _) => Removal::Shared,
-        }
-    }
 }
 
 #[cfg(test)]
