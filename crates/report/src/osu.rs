@@ -10,15 +10,6 @@ use collrules_rules::Collective;
 /// Microseconds, as these tables have them.
 const MICRO: f64 = 1e6;
 
-/// Format of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
-    /// Columns of text, under a header that begins with `#`.
-    Text,
-    /// Comma-separated values with one line of column names.
-    Csv,
-}
-
 /// A table that is written line by line.
 #[derive(Clone, Copy, Debug)]
 pub struct OsuTable<'a> {
@@ -26,8 +17,8 @@ pub struct OsuTable<'a> {
     pub benchmark: &'a Benchmark,
     /// Description of the calls, such as the candidate.
     pub how: &'a str,
-    /// The format.
-    pub look: Look,
+    /// True for comma-separated values with one line of column names, false for columns under a header that begins with `#`.
+    pub csv: bool,
     /// True for columns with the least and the largest rank and the number of calls.
     pub full: bool,
 }
@@ -53,7 +44,7 @@ impl OsuTable<'_> {
     /// Everything above the first line: program, call, and columns.
     pub fn header(&self) -> String {
         let Benchmark { collective, percentiles, validate, .. } = self.benchmark;
-        let text = self.look == Look::Text;
+        let text = !self.csv;
         let mut heads: Vec<String> = Vec::new();
         if self.full {
             let named = [["min_us", "max_us", "iterations"], ["Min Latency(us)", "Max Latency(us)", "Iterations"]];
@@ -62,19 +53,19 @@ impl OsuTable<'_> {
         let percentile = |percent| if text { format!("P{percent} Tail Lat(us)") } else { format!("p{percent}_us") };
         heads.extend(percentiles.iter().map(percentile));
         heads.extend(validate.then(|| if text { "Validation" } else { "validation" }.to_owned()));
-        let first = match (self.look, collective.has_sizes()) {
-            (Look::Csv, true) => "bytes,avg_us".to_owned(),
-            (Look::Csv, false) => "avg_us".to_owned(),
-            (Look::Text, _) => latency_head(*collective, self.benchmark.ranks, self.how).trim_end().to_owned(),
+        let first = match (self.csv, collective.has_sizes()) {
+            (true, true) => "bytes,avg_us".to_owned(),
+            (true, false) => "avg_us".to_owned(),
+            (false, _) => latency_head(*collective, self.benchmark.ranks, self.how).trim_end().to_owned(),
         };
         self.row(first, &heads)
     }
 
     /// A line of the table.
     pub fn line(&self, line: &BenchmarkLine) -> String {
-        let micros = |seconds: f64| match self.look {
-            Look::Csv => (seconds * MICRO).to_string(),
-            Look::Text => format!("{:.2}", seconds * MICRO),
+        let micros = |seconds: f64| match self.csv {
+            true => (seconds * MICRO).to_string(),
+            false => format!("{:.2}", seconds * MICRO),
         };
         let mut fields = Vec::new();
         if self.full {
@@ -83,21 +74,21 @@ impl OsuTable<'_> {
         fields.extend(line.percentiles.iter().map(|seconds| micros(*seconds)));
         fields.extend(line.valid.map(|valid| if valid { "Pass" } else { "Fail" }.to_owned()));
         let (size, average) = (self.benchmark.cell(line.length).osu_bytes().0, micros(line.average));
-        let first = match (self.look, self.benchmark.collective.has_sizes()) {
-            (Look::Csv, true) => format!("{size},{average}"),
-            (Look::Csv, false) => average,
-            (Look::Text, true) => format!("{size:<10}{average:>18}"),
-            (Look::Text, false) => format!("{average:>17}"),
+        let first = match (self.csv, self.benchmark.collective.has_sizes()) {
+            (true, true) => format!("{size},{average}"),
+            (true, false) => average,
+            (false, true) => format!("{size:<10}{average:>18}"),
+            (false, false) => format!("{average:>17}"),
         };
         self.row(first, &fields)
     }
 
     fn row(&self, first: String, others: &[String]) -> String {
-        let columns = others.iter().enumerate().map(|(place, field)| match self.look {
-            Look::Csv => format!(",{field}"),
+        let columns = others.iter().enumerate().map(|(place, field)| match self.csv {
+            true => format!(",{field}"),
             // The number of calls has fewer digits.
-            Look::Text if self.full && place == 2 => format!("{field:>12}"),
-            Look::Text => format!("{field:>18}"),
+            false if self.full && place == 2 => format!("{field:>12}"),
+            false => format!("{field:>18}"),
         });
         first + &columns.collect::<String>() + "\n"
     }
@@ -140,7 +131,7 @@ mod tests {
     #[test]
     fn text_has_the_columns_that_people_know() {
         let bcast = benchmark(Collective::Bcast, &[50.0, 99.9], true);
-        let table = OsuTable { benchmark: &bcast, how: "builtin", look: Look::Text, full: true };
+        let table = OsuTable { benchmark: &bcast, how: "builtin", csv: false, full: true };
         let header = table.header();
         let lines: Vec<&str> = header.lines().collect();
         assert!(lines[1].starts_with("# collrules MPI Bcast Latency Test v"), "{header}");
@@ -157,7 +148,7 @@ mod tests {
              \x20             1.56              Pass\n"
         );
         let barrier = benchmark(Collective::Barrier, &[], false);
-        let table = OsuTable { benchmark: &barrier, how: "builtin", look: Look::Text, full: false };
+        let table = OsuTable { benchmark: &barrier, how: "builtin", csv: false, full: false };
         assert!(table.header().ends_with("\n# Avg Latency(us)\n"), "{}", table.header());
         assert_eq!(table.line(&line(&[], None)), "             1.40\n");
     }
@@ -166,8 +157,8 @@ mod tests {
     #[test]
     fn sizes_of_reduce_scatter_block_are_those_of_the_vector() {
         let block = benchmark(Collective::ReduceScatterBlock, &[], false);
-        for (look, begin) in [(Look::Text, "4096 "), (Look::Csv, "4096,")] {
-            let table = OsuTable { benchmark: &block, how: "builtin", look, full: false };
+        for (csv, begin) in [(false, "4096 "), (true, "4096,")] {
+            let table = OsuTable { benchmark: &block, how: "builtin", csv, full: false };
             assert!(table.line(&line(&[], None)).starts_with(begin));
         }
     }
@@ -175,7 +166,7 @@ mod tests {
     #[test]
     fn csv_names_its_columns_and_keeps_all_digits() {
         let bcast = benchmark(Collective::Bcast, &[50.0], true);
-        let table = OsuTable { benchmark: &bcast, how: "builtin", look: Look::Csv, full: true };
+        let table = OsuTable { benchmark: &bcast, how: "builtin", csv: true, full: true };
         assert_eq!(table.header(), "bytes,avg_us,min_us,max_us,iterations,p50_us,validation\n");
         let expected = "1024,1.4,0.13,4.96,50,0.12,Fail\n";
         assert_eq!(table.line(&line(&[1.2e-7], Some(false))), expected);

@@ -5,7 +5,7 @@ use std::io;
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
 use collrules_record::{Cell, FormatVersion};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::facts::{self, candidate_name};
 use crate::reasons::{verdict, winner};
@@ -16,85 +16,48 @@ use crate::{Context, plain};
 /// The version of both formats that this version writes.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
-/// One point. Times are in seconds; gains are builtin time over candidate time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct PointRecord {
-    /// The collective.
-    collective: String,
-    /// The communicator size.
-    comm_size: u32,
-    /// The message bytes that the caller passes.
-    message_bytes: u64,
-    /// The size that Open MPI's rule lookup sees.
-    lookup_bytes: u64,
-    /// The candidate as other files name it.
-    candidate: String,
-    /// The candidate in words.
-    name: String,
-    /// The median time.
-    time_s: f64,
-    /// Lower end of its interval.
-    time_low_s: Option<f64>,
-    /// Upper end of its interval.
-    time_high_s: Option<f64>,
-    /// Number of timings.
-    samples: usize,
-    /// The gain over the builtin; missing for the builtin.
-    gain: Option<f64>,
-    /// Lower end of its interval.
-    gain_low: Option<f64>,
-    /// Upper end of its interval.
-    gain_high: Option<f64>,
-    /// The expected gain, corrected for selection.
-    expected_gain: Option<f64>,
-    /// The q value of the test.
-    q_value: Option<f64>,
-    /// True if the verdict on the cell is for this candidate.
-    winner: bool,
-    /// True if rules and settings select this candidate.
-    served: bool,
-    /// The verdict on the cell, in words.
-    verdict: String,
-    /// True if its time is implausible.
-    doubted: bool,
-}
-
-/// All points, in the order of the findings.
-fn rows(findings: &Findings) -> Vec<PointRecord> {
+/// The rows of all points, in the order of the findings, with the names of their fields. Times are in seconds; gains are the
+/// default's time over that of the candidate.
+fn rows(findings: &Findings) -> Vec<[(&'static str, Value); 19]> {
     findings.cells.iter().flat_map(|cell| cell.points.iter().map(move |point| row(findings, cell, point))).collect()
 }
 
-fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> PointRecord {
+fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> [(&'static str, Value); 19] {
     let PointFinding { candidate, time, gain, expected, q_value, .. } = *point;
-    PointRecord {
-        collective: cell.cell.collective.to_string(),
-        comm_size: cell.cell.ranks.0,
-        message_bytes: cell.cell.bytes.0,
-        lookup_bytes: cell.cell.lookup_bytes(findings.release),
-        candidate: candidate.to_string(),
-        name: candidate_name(findings, cell.cell.collective, candidate),
-        time_s: time.point,
-        time_low_s: time.low,
-        time_high_s: time.high,
-        samples: time.samples,
-        gain: gain.map(|gain| gain.point),
-        gain_low: gain.and_then(|gain| gain.low),
-        gain_high: gain.and_then(|gain| gain.high),
-        expected_gain: expected,
-        q_value,
-        winner: winner(cell) == candidate,
-        served: cell.served_candidate() == candidate,
-        verdict: plain::spreadsheet(&verdict(findings, cell)),
-        doubted: findings.doubted.contains(&(cell.cell, candidate)),
-    }
+    let Cell { collective, ranks, bytes } = cell.cell;
+    [
+        ("collective", json!(collective)),
+        ("comm_size", json!(ranks)),
+        ("message_bytes", json!(bytes)),
+        ("lookup_bytes", json!(cell.cell.lookup_bytes(findings.release))),
+        ("candidate", json!(candidate)),
+        ("name", json!(candidate_name(findings, collective, candidate))),
+        ("time_s", json!(time.point)),
+        ("time_low_s", json!(time.low)),
+        ("time_high_s", json!(time.high)),
+        ("samples", json!(time.samples)),
+        ("gain", json!(gain.map(|gain| gain.point))),
+        ("gain_low", json!(gain.and_then(|gain| gain.low))),
+        ("gain_high", json!(gain.and_then(|gain| gain.high))),
+        // Corrected for selection.
+        ("expected_gain", json!(expected)),
+        ("q_value", json!(q_value)),
+        // The verdict on the cell is for this candidate; rules and settings select it; its time is implausible.
+        ("winner", json!(winner(cell) == candidate)),
+        ("served", json!(cell.served_candidate() == candidate)),
+        ("verdict", json!(plain::spreadsheet(&verdict(findings, cell)))),
+        ("doubted", json!(findings.doubted.contains(&(cell.cell, candidate)))),
+    ]
 }
 
 /// All points as CSV, with a head.
 pub fn csv(findings: &Findings) -> io::Result<String> {
-    of_rows("", rows(findings))
+    let rows = rows(findings);
+    let names = rows.first().map(|row| row.each_ref().map(|(name, _)| *name).join(",")).unwrap_or_default();
+    of_rows(&names, rows.iter().map(|row| row.each_ref().map(|(_, value)| value)))
 }
 
-/// Rows as CSV, under these columns; under the names of their fields if none are given.
+/// Rows as CSV, under these columns.
 pub fn of_rows(columns: &str, rows: impl IntoIterator<Item = impl Serialize>) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     if !columns.is_empty() {
@@ -140,7 +103,7 @@ pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<St
         "shown": context.proof,
         "remarks": remarks(findings),
         "assumptions": facts::assumptions(findings),
-        "points": rows(findings),
+        "points": rows(findings).into_iter().map(Value::from_iter).collect::<Vec<_>>(),
         "crossovers": findings.crossovers,
         "disqualified": disqualified.collect::<Vec<_>>(),
         "validation": context.validation,

@@ -10,7 +10,7 @@ use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::{Bytes, Ranks, powers_of_two};
 use collrules_record::values::size;
 use collrules_record::{Candidate, Cell, Component, Even, Layout, Tuning, competitor, rundir};
-use collrules_report::osu::{Look, OsuTable};
+use collrules_report::osu::OsuTable;
 use collrules_rules::{Collective, registry};
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::WorkflowError;
@@ -147,8 +147,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, WorkflowError> {
         Some(rules) => format!("rules of {}", rules.display()),
         None => args.candidate.to_string(),
     };
-    let look = if args.csv { Look::Csv } else { Look::Text };
-    let table = OsuTable { benchmark: &benchmark, how: &how, look, full: args.full };
+    let table = OsuTable { benchmark: &benchmark, how: &how, csv: args.csv, full: args.full };
     let mut out = io::stdout().lock();
     let mut print = |text: String| out.write_all(text.as_bytes()).and_then(|()| out.flush());
     print(table.header()).map_err(WorkflowError::Stdout)?;
