@@ -2,46 +2,94 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `opening` | the verdict, the speedup, and what comes next |
 //! | `collective` | pictures and tables of a collective |
 //! | `strip` | message sizes by their fate |
 //! | `palette` | colours of candidates |
 //! | `places` | rows and columns of maps |
 
 mod collective;
-mod opening;
 mod palette;
 mod places;
 mod strip;
 
 use collrules_record::findings::Findings;
 use collrules_record::validation::Validation;
+use collrules_rules::words::{counted, listed};
 
 use crate::context::Context;
 use crate::document::{Block, Document};
 use crate::gains::Gains;
+use crate::outcome::{TuningVerdict, VerdictWord};
 use crate::quality::describe_doubts;
 use crate::remarks::remarks;
 use crate::validation::{compared_cells, rows, sentences};
+use crate::words::{capitalised, ratio};
 use crate::{conduct, facts, layouts, outcome, settings, summary, tree};
 
 /// The report of a tuning.
 pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
     let gains = context.gains(findings);
-    let opening = opening::Opening::new(findings, context, &gains);
+    let TuningVerdict { word, why } = outcome::tuning_verdict(findings, context);
+    let is_confirmed = word == VerdictWord::Confirmed;
+    let overall = gains.overall().map(|(speedup, over)| format!("{} {over}", ratio(speedup)));
     let mut blocks = collective::parts(findings, &gains);
     let next: Vec<String> = context.next.iter().cloned().collect();
-    blocks.push(Block::open("next", opening.next_is(&next), vec![quality(context), Block::Commands(next)]));
+    let title = match word {
+        _ if next.is_empty() => "Quality of the data",
+        VerdictWord::NotConfirmed => "Compare it with the default in fresh launches",
+        _ => "Install it",
+    };
+    blocks.push(Block::open("next", title, vec![quality(context), Block::Commands(next)]));
     blocks.extend(parts(findings, context, &gains));
     Document {
-        subject: opening::subject(findings),
+        subject: subject(findings),
         simulated: findings.simulated,
-        headline: opening.headline(),
-        class: opening.class(),
-        answer: opening.sentences,
+        headline: match &overall {
+            Some(overall) if is_confirmed => format!("Faster: {overall}"),
+            _ => word.to_string(),
+        },
+        class: match word {
+            VerdictWord::Confirmed => "faster",
+            VerdictWord::NotConfirmed => "open",
+            VerdictWord::Undecided | VerdictWord::NoDifference => "level",
+        },
+        answer: answer(context, &gains, overall, (!is_confirmed).then_some(why)),
         blocks,
         ..Document::default()
     }
+}
+
+/// The reason why a tuning is not confirmed, what keeps the default, and doubts.
+fn answer(context: &Context<'_>, gains: &Gains<'_>, overall: Option<String>, why: Option<String>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some(why) = why {
+        let origin =
+            if gains.round.is_some() { "In fresh launches so far" } else { "Expected from the timings for tuning" };
+        let so_far = overall.map_or(String::new(), |overall| format!(" {origin}: {overall}."));
+        sentences.push(format!("{}.{so_far}", capitalised(&why)));
+    }
+    if let Some(found) = context.settings.filter(|found| found.chosen.is_some()) {
+        // The settings and the rules on top of them; the rest is folded.
+        sentences.extend(settings::validation_sentence(found));
+        sentences.extend(settings::sentences(found).into_iter().take(2));
+    }
+    sentences.extend(gains.describe_missing());
+    sentences.extend(gains.describe_left_out());
+    sentences
+}
+
+/// The collectives, communicator sizes and release that a tuning is for.
+fn subject(findings: &Findings) -> String {
+    let mut collectives: Vec<String> = findings.cells.iter().map(|cell| cell.cell.collective.to_string()).collect();
+    collectives.dedup();
+    let ranks = || findings.cells.iter().map(|cell| cell.cell.ranks.0);
+    let ranks = match (ranks().min(), ranks().max()) {
+        (Some(fewest), Some(most)) if fewest < most => format!(" on {fewest} to {most} ranks"),
+        (Some(fewest), _) => format!(" on {}", counted(fewest, "rank")),
+        _ => String::new(),
+    };
+    let all = if collectives.is_empty() { String::new() } else { format!(" of {}", listed(&collectives)) };
+    format!("Tuning{all}{ranks}, Open MPI {}", findings.release)
 }
 
 fn quality(context: &Context<'_>) -> Block {
@@ -130,14 +178,16 @@ fn origin(findings: &Findings, context: &Context<'_>) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
 
-    use collrules_record::Estimate;
     use collrules_record::criteria::Criteria;
     use collrules_record::findings::{CellFinding, Statistic, Verdict};
-    use collrules_record::reason::KeepReason;
+    use collrules_record::reason::{KeepReason, Shortfall};
     use collrules_record::units::Seconds;
-    use collrules_rules::{Collective, Release};
+    use collrules_record::validation::Outcome;
+    use collrules_record::{Candidate, Estimate};
+    use collrules_rules::{Choice, Collective, Release};
 
     use super::*;
+    use crate::validation::fixture::validation as compared;
 
     fn method_of(statistic: Statistic) -> String {
         let findings = Findings {
@@ -150,10 +200,9 @@ mod tests {
 
     #[test]
     fn times_that_the_clock_cannot_tell_are_marked() {
+        use collrules_record::Cell;
         use collrules_record::findings::PointFinding;
         use collrules_record::units::{Bytes, Ranks};
-        use collrules_record::{Candidate, Cell};
-        use collrules_rules::Choice;
         let time = Estimate { point: 1.5e-6, low: None, high: None, level: 0.95, samples: 9 };
         let cell = CellFinding {
             cell: Cell { collective: Collective::Barrier, ranks: Ranks(2), bytes: Bytes(0) },
@@ -194,5 +243,35 @@ mod tests {
             assert!(table.contains(part), "{part} in {table}");
         }
         assert!(!run.contains("Mann-Whitney") && !table.contains("signed-rank"), "{run}{table}");
+    }
+
+    /// The report of a tuning of one size, with these fresh launches or none.
+    fn opening(validation: Option<&Validation>, is_ruled: bool) -> Document {
+        let cell = CellFinding {
+            cell: compared(Outcome::Faster, 2.0).round.as_ref().expect("compared").cells[0].cell,
+            points: Vec::new(),
+            disqualified: Vec::new(),
+            verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotFaster) },
+            served: Choice::BUILTIN,
+            unruled: Candidate::Builtin,
+        };
+        let mut findings = Findings { cells: vec![cell], ..Findings::empty("run-2026-11-23", Release::V5_0) };
+        if is_ruled {
+            findings.parameters.insert("coll_han_priority".to_owned(), "0".to_owned());
+        }
+        let report = document(&findings, &Context { validation, ..Context::default() });
+        assert!(!report.subject.contains("2026"), "titles have no time stamps");
+        report
+    }
+
+    #[test]
+    fn the_verdict_is_that_of_fresh_launches() {
+        let confirmed = opening(Some(&compared(Outcome::Faster, 2.0)), true);
+        assert_eq!(confirmed.headline, "Faster: 2.00x (1.80 to 2.20) over 1 of 1 size");
+        let open = opening(Some(&compared(Outcome::Undecided, 1.1)), true);
+        assert_eq!((open.class, open.headline.as_str()), ("open", "NOT CONFIRMED"));
+        assert!(open.answer[0].contains("In fresh launches so far: 1.10x"), "{:?}", open.answer);
+        assert_eq!(opening(None, true).class, "open");
+        assert_eq!(opening(None, false).headline, "No difference");
     }
 }
