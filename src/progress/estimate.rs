@@ -69,6 +69,11 @@ impl RemainingTime {
         }
     }
 
+    /// The present launch: `launch 2 of 8`.
+    pub(super) fn place(&self) -> String {
+        format!("launch {} of {}", self.planned + 1, self.launches)
+    }
+
     fn elapsed(&self) -> f64 {
         self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64())
     }

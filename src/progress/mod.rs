@@ -37,9 +37,7 @@ pub(crate) struct Reporter {
     bar: Option<ProgressBar>,
     /// Time of the last plain line about progress.
     last: Instant,
-    launches: u32,
-    /// Number of the first planned launch of this plan.
-    first: u32,
+    /// Beginning of the launches of this plan.
     start: Instant,
     estimate: RemainingTime,
 }
@@ -68,13 +66,16 @@ impl Reporter {
         let draws = output == Output::Text && std::io::stderr().is_terminal() && !screen::is_dumb();
         let estimate = RemainingTime::new(&Plan::default(), 0);
         let now = Instant::now();
-        Self { output, bar: draws.then(bar), last: now, launches: 0, first: 0, start: now, estimate }
+        Self { output, bar: draws.then(bar), last: now, start: now, estimate }
     }
 
     /// Reports an event.
     pub(crate) fn see(&mut self, event: &Event<'_>) {
         match (event, self.output) {
-            (Event::Planned { plan, first }, _) => return self.begin(plan, *first),
+            (Event::Planned { plan, first }, _) => {
+                (self.estimate, self.start) = (RemainingTime::new(plan, *first), Instant::now());
+                return self.bar.iter().for_each(ProgressBar::reset);
+            }
             (Event::Launch(launch, notice), _) => return self.launch(launch, notice),
             (_, Output::Quiet) => return,
             (Event::Note(text), _) => return self.say(text),
@@ -93,7 +94,10 @@ impl Reporter {
                     format!(", {}", counted(plan.patterns.len(), "probe"))
                 },
                 counted(separate::starts(plan).len(), "launch"),
-                at_most(plan, "for about", " at most"),
+                match plan.budget() {
+                    Some(budget) => format!("for about {} at most", budget.rounded()),
+                    None => "until every size is precise".to_owned(),
+                },
                 run.display(),
             )),
             Event::Comparing { home, cells, limit, .. } => say(&format!(
@@ -113,14 +117,6 @@ impl Reporter {
             Event::Measured(..) => self.bar.iter().for_each(ProgressBar::finish_and_clear),
             _ => {}
         }
-    }
-
-    /// Begins the launches of a plan.
-    fn begin(&mut self, plan: &Plan, first: u32) {
-        (self.first, self.launches) = (first, separate::starts(plan).len() as u32);
-        self.estimate = RemainingTime::new(plan, first);
-        self.start = Instant::now();
-        self.bar.iter().for_each(ProgressBar::reset);
     }
 
     /// A line on standard error, above the bar.
@@ -151,12 +147,12 @@ impl Reporter {
         let subject = |cell: usize| launch.plan.subject(cell);
         if let Some(bar) = &self.bar {
             bar.set_position((done * STEPS as f64) as u64);
-            bar.set_prefix(format!("launch {} of {}, {left} left", launch.planned - self.first + 1, self.launches));
+            bar.set_prefix(format!("{}, {left} left", self.estimate.place()));
             if let Notice::Event(WorkerEvent::Visiting { cell } | WorkerEvent::Checking { cell, .. }) = notice {
                 bar.set_message(subject(*cell).to_string());
             }
         } else if self.output == Output::Text && self.is_due() {
-            let done = format!("{}: {:.0} % done", self.place(launch), done * 100.0);
+            let done = format!("{}: {:.0} % done", self.place(), done * 100.0);
             match notice {
                 Notice::Event(WorkerEvent::Visited { cell, .. }) => {
                     self.say_progress(&format!("{done}, now {}; {left} left", subject(*cell)));
@@ -174,7 +170,7 @@ impl Reporter {
                 let (turn, subject) = (launch.plan.turn(*cell, *candidate), launch.plan.subject(*cell));
                 format!("left out {turn} for {subject}: {why}")
             }
-            Notice::Failed(error) => format!("{} failed: {error}", self.place(launch)),
+            Notice::Failed(error) => format!("{} failed: {error}", self.place()),
             Notice::Trying(cell) => format!("testing the algorithms of {cell} one by one to find the cause"),
             Notice::Acquitted(cell) => {
                 format!("no algorithm of {cell} is the cause; measuring continues in a new launch")
@@ -189,17 +185,8 @@ impl Reporter {
         })
     }
 
-    fn place(&self, launch: &CampaignLaunch<'_>) -> String {
-        let seconds = self.start.elapsed().as_secs_f64();
-        format!("{seconds:>4.0} s: launch {} of {}", launch.planned - self.first + 1, self.launches)
-    }
-}
-
-/// The time limit of a plan.
-fn at_most(plan: &Plan, before: &str, after: &str) -> String {
-    match plan.budget() {
-        Some(budget) => format!("{before} {}{after}", budget.rounded()),
-        None => "until every size is precise".to_owned(),
+    fn place(&self) -> String {
+        format!("{:>4.0} s: {}", self.start.elapsed().as_secs_f64(), self.estimate.place())
     }
 }
 
