@@ -16,7 +16,6 @@ use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::separate;
 
 use crate::error::WorkflowError;
-use crate::phases::Phases;
 use crate::plan::BudgetShares;
 use crate::session::{Event, Session};
 use crate::start::{self, Started};
@@ -84,8 +83,10 @@ pub struct Measurement {
     pub(crate) resumed: bool,
     /// True if what was decided on a resumed run is decided again, with more time.
     pub(crate) reopens: bool,
-    /// Time of each part of this process.
-    pub(crate) phases: Phases,
+    /// Beginning of the work on rules, later by the time of what has a time of its own.
+    pub(crate) began: Instant,
+    /// Beginning of the whole command.
+    pub(crate) began_all: Instant,
     /// The directory, locked by the log.
     pub run: RunDir,
     log: RunLog,
@@ -101,6 +102,11 @@ impl Measurement {
         BudgetShares::new(&self.experiment, self.started.startup)
     }
 
+    /// Seconds of the work on rules so far.
+    pub(crate) fn elapsed(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
     /// The rest of the time for rules in this layout; none without a budget. If settings are searched, it is no more than
     /// the share of the comparison: what measuring did not need is for settings, which act on all sizes.
     pub(crate) fn left_for_rules(&self) -> Option<Seconds> {
@@ -109,13 +115,13 @@ impl Measurement {
         // The comparison need not do without all of the time that measuring took too long.
         let least = share.min(self.left()?.0) / 2.0;
         let most = if self.experiment.searches { share } else { f64::INFINITY };
-        Some(Seconds((budget.0 - self.phases.elapsed()).min(most).max(least)))
+        Some(Seconds((budget.0 - self.elapsed()).min(most).max(least)))
     }
 
     /// The rest of the time for rules, also before their comparison; none without a budget.
     pub(crate) fn rules_time(&self) -> Option<Seconds> {
         let budget = plan::rules_budget(&self.experiment)?;
-        Some(Seconds((budget.0 - self.phases.elapsed()).max(0.0)))
+        Some(Seconds((budget.0 - self.elapsed()).max(0.0)))
     }
 
     /// Seconds that are kept for comparing confirmed rules once more.
@@ -132,7 +138,7 @@ impl Measurement {
     /// The rest of the whole budget; none without a budget.
     pub(crate) fn left(&self) -> Option<Seconds> {
         let budget = self.experiment.budget?;
-        Some(Seconds((budget.0 - self.phases.whole()).max(0.0)))
+        Some(Seconds((budget.0 - self.began_all.elapsed().as_secs_f64()).max(0.0)))
     }
 
     /// Measures the grid up to this total number of launches, so that several campaigns can take turns.
@@ -153,8 +159,6 @@ impl Measurement {
         }
         session.tell(Event::Measuring { run: self.run.path(), plan: &plan, resumed: self.resumed });
         self.carry_out(&plan, None, session)?;
-        let starts = separate::starts_apart(&plan) as f64 * plan.schedule.startup.0;
-        self.phases.end("measuring", plan.budget().unwrap_or_default().0 + starts);
         // A later job was not visible in the first check.
         if self.started.allocation.is_some() && !self.started.has_company {
             start::company().iter().for_each(|remark| session.say(remark));
@@ -171,7 +175,7 @@ impl Measurement {
             let Some(begin) = elsewhere(self, layout, session)? else { continue };
             measure(&begin, session)?;
         }
-        self.phases.leave_out(others);
+        self.began += others.elapsed();
         Ok(())
     }
 
@@ -296,7 +300,7 @@ fn elsewhere(
 
 /// Begins a run or resumes one, without measuring.
 pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let phases = Phases::begin();
+    let began = Instant::now();
     let measured = match &begin.place {
         RunPlace::Resumed(run) => resumed(run, &begin.experiment, session)?,
         RunPlace::New(out) | RunPlace::NewInBestLayout(out) => {
@@ -304,7 +308,7 @@ pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, 
             new(started, begin, out, session)?
         }
     };
-    open(Measurement { phases, ..measured }, session)
+    open(Measurement { began, began_all: began, ..measured }, session)
 }
 
 /// Begins a run on a surveyed system, without measuring.
@@ -332,8 +336,6 @@ fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurem
         measured.give_up()?;
         return Err(error);
     }
-    // The survey, and the components that handle the calls.
-    measured.phases.end("looking around", 2.0 * measured.started.startup.0);
     Ok(measured)
 }
 
@@ -359,7 +361,7 @@ fn new(
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<Measurement, WorkflowError> {
-    let phases = Phases::begin();
+    let began = Instant::now();
     // Settings that cannot be set are refused before anything is measured.
     if let Request::Tune(options) = &begin.request
         && !options.settings.requests.is_empty()
@@ -385,11 +387,12 @@ fn new(
     let manifest = manifest(request, experiment.clone(), &started, &plan, session.command.clone());
     let run = RunDir::create(out, &manifest)?;
     let (log, resumed, reopens, planned, rounds) = (run.log()?, false, false, 0, 0);
-    Ok(Measurement { started, manifest, experiment, resumed, reopens, phases, run, log, planned, rounds })
+    let began_all = began;
+    Ok(Measurement { started, manifest, experiment, resumed, reopens, began, began_all, run, log, planned, rounds })
 }
 
 fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let phases = Phases::begin();
+    let began = Instant::now();
     // Locked before anything is started: two jobs at once would disturb each other.
     let run = RunDir::open(directory)?;
     resume::refuse_merged(&run, &run.manifest()?)?;
@@ -411,7 +414,8 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     // This job may be shorter than the first one of the run.
     let experiment = fit_allocation(experiment, &manifest.request, &started, session)?;
     let (resumed, reopens, planned, rounds) = (true, false, 0, 0);
-    Ok(Measurement { started, manifest, experiment, resumed, reopens, phases, run, log, planned, rounds })
+    let began_all = began;
+    Ok(Measurement { started, manifest, experiment, resumed, reopens, began, began_all, run, log, planned, rounds })
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.

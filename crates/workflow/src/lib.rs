@@ -29,7 +29,6 @@ pub mod drift;
 pub mod error;
 pub mod evidence;
 mod layouts;
-mod phases;
 pub mod plan;
 pub mod prove;
 pub mod publish;

@@ -57,9 +57,7 @@ pub(crate) fn prove_run<'a, 's>(
     session: &'a mut Session<'s>,
 ) -> Result<ProvenRun<'a, 's>, WorkflowError> {
     let run = measured.run.clone();
-    let planned = measured.shares().refinement;
-    let Measurement { started, manifest, phases, .. } = &mut *measured;
-    phases.end("refinement and deciding", planned);
+    let Measurement { started, manifest, .. } = &mut *measured;
     started.backend.pin(&tuning.parameters);
     let cells: Vec<Cell> = findings.cells.iter().map(|cell| cell.cell).collect();
     let consequence =
@@ -76,7 +74,6 @@ pub(crate) fn prove_run<'a, 's>(
         session.say(&collrules_report::profile::expected(saved, of));
     }
     session.tell(Event::Concluded { run: &published.run, findings: &published.findings, proof: &proof });
-    phases.end("proving the rules", 2.0 * started.startup.0);
     Ok(ProvenRun { measured, options, published, session })
 }
 

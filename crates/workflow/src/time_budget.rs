@@ -8,10 +8,10 @@ use crate::error::WorkflowError;
 use collrules_record::values::REST;
 
 /// Seconds reserved for an orderly end, with any budget: ending jobs, writing files.
-pub(crate) const LEAVE: f64 = 15.0;
+const LEAVE: f64 = 15.0;
 
 /// Factor by which a budget may be exceeded.
-pub(crate) const EXCESS: f64 = 1.1;
+const EXCESS: f64 = 1.1;
 
 /// The budget in this job with a remark: the requested one, or the rest of the job if that is less.
 pub fn within(budget: Budget, allocation: Option<&Allocation>) -> Result<(Budget, Option<String>), WorkflowError> {

@@ -65,8 +65,12 @@ fn carry_out(
     run.published.place(true, run.session)?;
     run.published.write()?;
     compared?;
-    describe_time(&mut run);
-    Ok(run.published)
+    let ProvenRun { measured, published, session, .. } = run;
+    let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;
+    if measured.experiment.budget.is_some() && is_decided && published.is_confirmed() {
+        session.say(&format!("stopped after {}: everything decided", Seconds(measured.elapsed()).rounded()));
+    }
+    Ok(published)
 }
 
 /// Returns true if a run is resumed with another budget after a comparison that left rules undecided: it goes on, and its
@@ -75,14 +79,4 @@ fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, Workflow
     let is_same = measured.manifest.experiment.budget == begin.experiment.budget;
     let validation = measured.run.validation()?;
     Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
-}
-
-/// Explains why a tuning took longer than its budget, or reports that everything was decided before its end.
-fn describe_time(ProvenRun { measured, published, session, .. }: &mut ProvenRun<'_, '_>) {
-    let Measurement { phases, experiment, .. } = measured;
-    phases.excess(experiment.budget).iter().for_each(|why| session.say(why));
-    let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;
-    if experiment.budget.is_some() && is_decided && published.is_confirmed() {
-        session.say(&format!("stopped after {}: everything decided", Seconds(phases.elapsed()).rounded()));
-    }
 }

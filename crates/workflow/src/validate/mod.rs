@@ -237,24 +237,6 @@ fn compares_settings(options: &Validating, subject: &ValidationSubject, session:
     compares
 }
 
-/// A comparison of the rules of a run.
-struct RunComparison {
-    stage: Stage,
-    limit: Option<Seconds>,
-    /// Settings under which rules are compared; none for the default.
-    base: Settings,
-    /// The earlier comparison, with the ranges that it removed. A later stretch adds to its round.
-    before: Option<Validation>,
-    /// The run of another layout, if the rules are compared there.
-    other: Option<(RunDir, Layout)>,
-}
-
-impl RunComparison {
-    fn new(stage: Stage, limit: Option<Seconds>) -> Self {
-        Self { stage, limit, base: Settings::new(), before: None, other: None }
-    }
-}
-
 impl ProvenRun<'_, '_> {
     /// Compares the rules in each layout of the run, and removes those that are not confirmed; unless there is no time, or
     /// the user does not want it.
@@ -268,9 +250,7 @@ impl ProvenRun<'_, '_> {
             ));
         } else if is_wanted {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-            self.compare_rules(RunComparison::new(Stage::Rules, limit))?;
-            let meant = self.measured.shares().validation;
-            self.measured.phases.end("comparing with the default", meant);
+            self.compare_rules(Stage::Rules, limit, Settings::new(), None, None)?;
         }
         if !is_wanted || run.layouts()?.is_empty() {
             return Ok(());
@@ -283,7 +263,7 @@ impl ProvenRun<'_, '_> {
                 self.compare_in_layout(other)?;
             }
         }
-        self.measured.phases.leave_out(others);
+        self.measured.began += others.elapsed();
         Ok(())
     }
 
@@ -295,8 +275,7 @@ impl ProvenRun<'_, '_> {
         let own_result = self.published.validation.clone();
         let limit = BudgetShares::of_comparison(&self.measured.experiment);
         self.measured.started.backend.lay_out(layout);
-        let compared = self
-            .compare_rules(RunComparison { other: Some((other, layout)), ..RunComparison::new(Stage::Rules, limit) });
+        let compared = self.compare_rules(Stage::Rules, limit, Settings::new(), None, Some((other, layout)));
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
         compared?;
         self.published.validation = own_result;
@@ -318,8 +297,8 @@ impl ProvenRun<'_, '_> {
         self.session.say(
             "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too",
         );
-        self.compare_rules(RunComparison { before, ..RunComparison::new(Stage::RulesAgain, limit) })?;
-        self.measured.phases.leave_out(later);
+        self.compare_rules(Stage::RulesAgain, limit, Settings::new(), before, None)?;
+        self.measured.began += later.elapsed();
         Ok(())
     }
 
@@ -345,8 +324,7 @@ impl ProvenRun<'_, '_> {
             round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
             Validation { round, checks: Vec::new(), ..alone }
         });
-        let request = RunComparison::new(stage, limit);
-        self.compare_rules(RunComparison { base: settings.clone(), before: under, ..request })?;
+        self.compare_rules(stage, limit, settings.clone(), under, None)?;
         let found = self.published.validation.take().filter(|_| !self.published.findings.changes_nothing());
         let Some((found, round)) = found.and_then(|found| Some((found.reverted, found.round?))) else {
             // Alone they stay what they were.
@@ -365,11 +343,16 @@ impl ProvenRun<'_, '_> {
         Ok(Some(round))
     }
 
-    /// Compares the rules with the run's arrivals of ranks in programs. The result is in `published`, or in the run of
-    /// another layout if they are compared in that.
+    /// Compares the rules under the settings `base`, none of which is the default, with the run's arrivals of ranks in
+    /// programs. `before` is the earlier comparison with the ranges that it removed, to whose round a later stretch adds.
+    /// The result is in `published`, or in the run of the other layout if they are compared in that.
     fn compare_rules(
         &mut self,
-        RunComparison { stage, limit, base, before, other }: RunComparison,
+        stage: Stage,
+        limit: Option<Seconds>,
+        base: Settings,
+        before: Option<Validation>,
+        other: Option<(RunDir, Layout)>,
     ) -> Result<(), WorkflowError> {
         let Self { measured, options, published, session } = self;
         let run = published.run.clone();
