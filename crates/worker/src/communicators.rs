@@ -74,6 +74,12 @@ pub(crate) fn first(control: &Control, ranks: Ranks) -> Result<Option<SimpleComm
     Ok(control.world().split_by_subgroup(&control.world().group().include(&members)))
 }
 
+/// A communicator with its last use.
+struct CachedCommunicator {
+    comm: SimpleCommunicator,
+    used: u64,
+}
+
 /// The existing communicators: one per communicator size for synchronising, and a limited number for candidates.
 ///
 /// The least recently used one is freed first. Creating and freeing are collective: all members of a communicator size
@@ -88,8 +94,8 @@ pub(crate) struct Communicators<'a> {
     bases: BTreeMap<Ranks, SimpleCommunicator>,
     /// Communicators of nodes and lanes for mock-ups: created once per size, as in a program.
     parts: BTreeMap<Ranks, Rc<Parts>>,
-    /// Communicators of candidates, each with its last use.
-    candidates: BTreeMap<Ranks, BTreeMap<(Collective, Candidate), (SimpleCommunicator, u64)>>,
+    /// Communicators of candidates.
+    candidates: BTreeMap<Ranks, BTreeMap<(Collective, Candidate), CachedCommunicator>>,
     /// Communicators for patterns, by the ranks that take part in any cast.
     troupes: BTreeMap<Vec<u32>, SimpleCommunicator>,
     /// Number of uses so far.
@@ -141,7 +147,7 @@ impl<'a> Communicators<'a> {
         for candidate in candidates {
             let key = key(cell, *candidate);
             match kept.get_mut(&key) {
-                Some((_, used)) => *used = self.turn,
+                Some(kept) => kept.used = self.turn,
                 None if missing.contains(&key.1) => {}
                 None => missing.push(key.1),
             }
@@ -151,7 +157,7 @@ impl<'a> Communicators<'a> {
         }
         let excess = (kept.len() + missing.len()).saturating_sub(self.most_per_size);
         let mut old: Vec<_> =
-            kept.iter().filter(|(_, (_, used))| *used < self.turn).map(|(key, (_, used))| (*used, *key)).collect();
+            kept.iter().filter(|(_, kept)| kept.used < self.turn).map(|(key, kept)| (kept.used, *key)).collect();
         old.sort_unstable();
         for (_, key) in old.into_iter().take(excess) {
             // Dropping it frees it, on all members in this order.
@@ -168,7 +174,7 @@ impl<'a> Communicators<'a> {
                 Some(switch) => switch.with(candidate, make)??,
             };
             ffi::return_errors(&comm);
-            kept.insert((cell.collective, candidate), (comm, self.turn));
+            kept.insert((cell.collective, candidate), CachedCommunicator { comm, used: self.turn });
             self.made += 1;
         }
         let all = self.candidates.values().map(BTreeMap::len).sum::<usize>() + 2 * self.parts.len();
@@ -213,6 +219,6 @@ impl<'a> Communicators<'a> {
 
     /// Communicator for calls of a candidate.
     pub(crate) fn candidate(&self, cell: Cell, candidate: Candidate) -> &SimpleCommunicator {
-        &self.candidates[&cell.ranks][&key(cell, candidate)].0
+        &self.candidates[&cell.ranks][&key(cell, candidate)].comm
     }
 }

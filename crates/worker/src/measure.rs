@@ -237,8 +237,7 @@ struct Member<'a> {
     lateness: RefCell<HashMap<usize, i64>>,
     /// Rank 0's data on the last visit.
     arrivals: Option<Arrivals>,
-    /// Complete on rank 0, which takes part in every call.
-    /// Counts of its calls so far. Late arrivals count by rank and call.
+    /// Counts of its calls so far, complete on rank 0, which takes part in every call. Late arrivals count by rank and call.
     counts: LaunchEnd,
     /// Late arrivals that an earlier agreement on the start would have prevented.
     missed: u64,
