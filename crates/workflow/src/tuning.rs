@@ -79,7 +79,7 @@ pub fn directory_of(file: &Path) -> &Path {
     parent.parent().filter(|_| is_pinned).unwrap_or(parent)
 }
 
-/// The tuning as jobs read it: under the names of [`pin_files`], if the files are there.
+/// The tuning as jobs read it: under the names of `pin_files`, if the files are there.
 pub fn as_pinned(run: &RunDir, tuning: Tuning) -> Tuning {
     let pinned = by_digest(run, &tuning);
     let are_there = pinned.files().all(|(_, path, _)| path.is_file());

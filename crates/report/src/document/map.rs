@@ -36,7 +36,7 @@ pub struct Tile {
 pub enum Fill {
     /// The builtin.
     Builtin,
-    /// A candidate; from [`COLOURS`] on the colours repeat, lighter.
+    /// A candidate; from `COLOURS` on the colours repeat, lighter.
     Series(usize),
     /// A ratio: blue above 1, orange below.
     Ratio(f64),

@@ -5,7 +5,7 @@
 //! | module | job |
 //! |---|---|
 //! | `model` | documents and their blocks |
-//! | [`terminal`] | text of a width |
+//! | `terminal` | text of a width |
 //! | `markdown` | a file |
 //! | `html` | a page that needs no other file |
 //! | `map` | maps of pages |

@@ -54,7 +54,7 @@ pub struct Reading {
 pub enum Stroke {
     /// The builtin: in the colour of the text, and broad.
     Builtin,
-    /// A colour, from 0 on; from [`COLOURS`] on they repeat with dashed lines.
+    /// A colour, from 0 on; from `COLOURS` on they repeat with dashed lines.
     Series(usize),
     /// Thin and pale: there for comparison.
     Muted,

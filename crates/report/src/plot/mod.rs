@@ -6,7 +6,7 @@
 //! | [`Curves`] | times, with intervals, over message or communicator sizes: one line per candidate |
 //! | `axis` | logarithmic axes with round ticks |
 //! | `canvas` | what drawings are made on; `plotters` draws on it too |
-//! | [`Picture`] | a drawing: a fragment for a page that has [`STYLE`], or a document of its own |
+//! | [`Picture`] | a drawing: a fragment for a page that has `STYLE`, or a document of its own |
 
 mod axis;
 mod canvas;

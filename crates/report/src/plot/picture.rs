@@ -34,7 +34,7 @@ pub struct Entry {
 }
 
 impl Picture {
-    /// As part of a page that has [`STYLE`]: an `svg` element without heading and legend,
+    /// As part of a page that has `STYLE`: an `svg` element without heading and legend,
     /// as wide as there is room. Its custom property `--w` is its own width.
     pub fn fragment(&self) -> String {
         let (width, height) = self.size;
