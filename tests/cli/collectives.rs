@@ -30,12 +30,12 @@ fn all_collectives_of_all_releases_are_simulated() {
         for collective in [Collective::Allgatherv, Collective::Allreduce, Collective::Scan] {
             assert!(ruled.contains(&collective), "{release}: {collective} is not among {ruled:?}");
         }
-        assert!(shown(&out).contains(&"rules".to_owned()), "{release}");
+        assert!(read_facts(&out).contains(&"rules".to_owned()), "{release}");
     }
 }
 
 /// Codes of the facts that were shown of a run's rules.
-fn shown(run: &Path) -> Vec<String> {
+fn read_facts(run: &Path) -> Vec<String> {
     let proof: serde_json::Value = serde_json::from_slice(&fs::read(run.join("proof.json")).unwrap()).unwrap();
     let facts = proof["shown"].as_array().unwrap().iter();
     facts.map(|fact| fact["code"].as_str().unwrap().to_owned()).collect()
@@ -104,7 +104,7 @@ fn all_collectives_are_measured_and_proved() {
                          --refine 0 --oversubscribe --no-validate --out";
         Ran::from(mpi.collrules(arguments, &out).output().unwrap()).exits(0);
         let fact = if findings(&out).table.is_empty() { "no_rule" } else { "rules" };
-        assert!(shown(&out).contains(&fact.to_owned()), "{fact}");
+        assert!(read_facts(&out).contains(&fact.to_owned()), "{fact}");
         let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
         // An algorithm may be wrong in place: see conditions.rs.
         let wrong = samples.lines().find(|line| line.contains("disqualified") && !line.ends_with("in place"));

@@ -407,7 +407,7 @@ fn programs_of_another_mpi_are_told_apart() {
     });
 }
 
-/// What a trial of a program found.
+/// Result of a trial of a program.
 fn tried(out: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(out.join("try.json")).unwrap()).unwrap()
 }

@@ -88,7 +88,7 @@ enum Listed {
 }
 
 /// Reads values like those of an option.
-fn listed<'de, T, D: Deserializer<'de>>(from: D, value: fn(&str) -> Result<T, String>) -> Result<T, D::Error> {
+fn read_list<'de, T, D: Deserializer<'de>>(from: D, value: fn(&str) -> Result<T, String>) -> Result<T, D::Error> {
     let text = match Listed::deserialize(from)? {
         Listed::Text(text) => text,
         Listed::Texts(all) => all.join(","),
@@ -98,15 +98,15 @@ fn listed<'de, T, D: Deserializer<'de>>(from: D, value: fn(&str) -> Result<T, St
 }
 
 fn communicators<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Ranks>, D::Error> {
-    listed(from, values::communicators)
+    read_list(from, values::communicators)
 }
 
 fn sizes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Bytes>, D::Error> {
-    listed(from, values::sizes)
+    read_list(from, values::sizes)
 }
 
 fn budget<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Budget>, D::Error> {
-    listed(from, values::budget).map(Some)
+    read_list(from, values::budget).map(Some)
 }
 
 /// Reads a definition.

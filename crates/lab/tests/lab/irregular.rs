@@ -52,7 +52,7 @@ fn planted_stalls_are_found_and_cured() {
     stage.write("run/samples.csv", &kept);
     reseal(&stage.path("run"));
     of_default(&stage.analyse::<Irregularity>("", "run", None).unwrap());
-    assert!(!stage.path("run/hmpi.h").exists(), "nobody timed its pieces");
+    assert!(!stage.path("run/hmpi.h").exists(), "its pieces were not timed");
 }
 
 /// Hosts with one slot, and gathers of 8 to 64 KiB that stall for 200 ms always, for 50 ms, or for 200 and 600 ms; with other sizes, and

@@ -76,7 +76,7 @@ impl Stage {
     }
 
     /// Returns the result in a file.
-    pub(crate) fn found<T: serde::de::DeserializeOwned>(&self, name: &str) -> T {
+    pub(crate) fn read<T: serde::de::DeserializeOwned>(&self, name: &str) -> T {
         serde_json::from_str(&self.text(name)).unwrap()
     }
 

@@ -397,7 +397,7 @@ fn roots_and_datatypes_are_compared() {
         let studies = measure(&stage, &example(name), "--simulate --budget none", name).unwrap();
         assert_eq!(studies.keys().collect::<Vec<_>>(), variants);
     }
-    let planned = |run: &str| stage.found::<serde_json::Value>(&format!("{run}/manifest.json"))["plan"].take();
+    let planned = |run: &str| stage.read::<serde_json::Value>(&format!("{run}/manifest.json"))["plan"].take();
     assert_eq!(planned("roots.toml/root-7")["arguments"]["root"], 7);
     let doubles = planned("datatypes.toml/data-double");
     assert_eq!(doubles["arguments"]["data"], "double");
