@@ -1,4 +1,4 @@
-//! The subcommands, one file each: read options, call a workflow, print its result.
+//! The commands, a file or directory each: options, work, and what they print.
 
 pub(crate) mod ab_test;
 pub(crate) mod analyze;

@@ -1,4 +1,5 @@
-//! Commands of collrules, as functions: typed options and a session in, files and plain results out.
+//! The steps of a tuning, and what other commands share with it: typed options and a session in, files and plain results
+//! out.
 //!
 //! This crate neither prints nor parses a command line: progress is reported to the session's watcher as [`Event`]s.
 //!
