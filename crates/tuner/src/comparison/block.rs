@@ -58,22 +58,12 @@ impl ArmBlock {
         })
     }
 
-    /// The median times over the launches of a combination.
-    fn times(&self, settings: &Settings) -> SubjectTimes {
-        let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
-        for (subject, time) in self.launches_with(settings).iter().flatten() {
-            all.entry(subject).or_default().push(*time);
-        }
-        let medians = all.into_iter().filter_map(|(subject, mut times)| Some((subject.clone(), median(&mut times)?)));
-        medians.collect()
-    }
-
     /// The logarithm of the speedup of a combination over another one, for each subject that both timed.
     fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<ArmSubject, f64> {
-        let (with, without) = (self.times(settings), self.times(over));
-        let both = with.iter().filter_map(|(subject, with)| Some((subject.clone(), without.get(subject)?, with)));
+        let [with, without] = [settings, over].map(|it| median_times(self.launches_with(it)));
+        let both = with.iter().filter_map(|(subject, with)| Some((*subject, without.get(subject)?, with)));
         let positive = both.filter(|(_, without, with)| **without > 0.0 && **with > 0.0);
-        positive.map(|(subject, without, with)| (subject, (without / with).ln())).collect()
+        positive.map(|(subject, without, with)| (subject.clone(), (without / with).ln())).collect()
     }
 
     /// The mean log speedup over the subjects with these weights; none if all are 0.
@@ -85,6 +75,15 @@ impl ArmBlock {
     ) -> Option<f64> {
         weighted_mean(&self.log_speedups(settings, over), weight)
     }
+}
+
+/// The median time of each subject over launches.
+fn median_times<'a>(launches: impl IntoIterator<Item = &'a SubjectTimes>) -> BTreeMap<&'a ArmSubject, f64> {
+    let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
+    for (subject, time) in launches.into_iter().flatten() {
+        all.entry(subject).or_default().push(*time);
+    }
+    all.into_iter().filter_map(|(subject, mut times)| Some((subject, median(&mut times)?))).collect()
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
@@ -176,14 +175,12 @@ pub(super) fn trim(logs: &LaunchLogs) -> LaunchLogs {
 /// settings, and of all.
 fn count_disturbed(blocks: &[&ArmBlock], settings: &Settings) -> (usize, usize) {
     let launches: Vec<&SubjectTimes> = blocks.iter().flat_map(|block| block.launches_with(settings)).collect();
-    let usual = |subject: &ArmSubject| {
-        median(&mut launches.iter().filter_map(|it| it.get(subject).copied()).collect::<Vec<_>>())
-    };
-    let slowdown = |times: &&SubjectTimes| {
-        let logs = times.iter().filter_map(|(subject, time)| Some((time / usual(subject)?).ln()));
+    let usual = median_times(launches.iter().copied());
+    let slowdown = |times: &SubjectTimes| {
+        let logs = times.iter().map(|(subject, time)| (time / usual[subject]).ln());
         median(&mut logs.collect::<Vec<_>>()).unwrap_or(0.0)
     };
-    let slowdowns: Vec<f64> = launches.iter().map(slowdown).collect();
+    let slowdowns: Vec<f64> = launches.iter().map(|it| slowdown(it)).collect();
     let deviation = median(&mut slowdowns.iter().map(|slowdown| slowdown.abs()).collect::<Vec<_>>());
     let limit = (DISTURBED * NORMAL * deviation.unwrap_or(0.0)).clamp(DISTURBANCES.0, DISTURBANCES.1);
     (slowdowns.iter().filter(|it| **it > limit).count(), slowdowns.len())
@@ -248,12 +245,12 @@ pub(super) fn by_subject(
 
 /// The logarithm of the time of each subject in the faster half of the launches of a combination. Other work makes launches
 /// slow, and none fast.
-fn fast_logs(blocks: &[ArmBlock], settings: &Settings) -> BTreeMap<ArmSubject, f64> {
-    let mut all: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
+fn fast_logs<'a>(blocks: &'a [ArmBlock], settings: &Settings) -> BTreeMap<&'a ArmSubject, f64> {
+    let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
     for (subject, time) in
         blocks.iter().flat_map(|block| block.launches_with(settings)).flatten().filter(|(_, time)| **time > 0.0)
     {
-        all.entry(subject.clone()).or_default().push(time.ln());
+        all.entry(subject).or_default().push(time.ln());
     }
     let faster_half = |mut logs: Vec<f64>| {
         logs.sort_by(f64::total_cmp);
@@ -262,9 +259,13 @@ fn fast_logs(blocks: &[ArmBlock], settings: &Settings) -> BTreeMap<ArmSubject, f
     all.into_iter().map(|(subject, logs)| (subject, faster_half(logs))).collect()
 }
 
-/// The log speedup of a combination over the default for each subject, in the faster half of the launches of each.
-pub(super) fn fast_log_speedups(blocks: &[ArmBlock], settings: &Settings) -> BTreeMap<ArmSubject, f64> {
+/// The log speedup of each combination over the default for each subject, in the faster half of the launches of each.
+pub(super) fn fast_log_speedups(blocks: &[ArmBlock]) -> BTreeMap<Settings, BTreeMap<ArmSubject, f64>> {
     let without = fast_logs(blocks, &Settings::new());
-    let with = fast_logs(blocks, settings).into_iter();
-    with.filter_map(|(subject, with)| without.get(&subject).map(|without| (subject, without - with))).collect()
+    let speedups = |settings: &Settings| {
+        let with = fast_logs(blocks, settings).into_iter();
+        with.filter_map(|(subject, with)| Some((subject.clone(), without.get(subject)? - with))).collect()
+    };
+    let measured: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
+    measured.into_iter().map(|settings| (settings.clone(), speedups(settings))).collect()
 }

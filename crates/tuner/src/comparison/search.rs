@@ -97,8 +97,14 @@ pub fn search<B: ArmLauncher>(
     weight: &dyn Fn(&ArmSubject) -> f64,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
-    let mut search =
-        Search { bench, weight, found: Searched::default(), wanted: BTreeSet::new(), slowdowns: BTreeMap::new() };
+    let mut search = Search {
+        bench,
+        weight,
+        found: Searched::default(),
+        wanted: BTreeSet::new(),
+        logs: BTreeMap::new(),
+        slowdowns: BTreeMap::new(),
+    };
     let alone: Vec<Settings> = factors
         .iter()
         .flat_map(|factor| factor.values.iter().map(|value| set(&Settings::new(), factor, Some(value))))
@@ -126,6 +132,8 @@ struct Search<'a, B> {
     weight: &'a dyn Fn(&ArmSubject) -> f64,
     found: Searched,
     wanted: BTreeSet<Settings>,
+    /// The log speedups of the combinations over the default in all blocks.
+    logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
     /// The usual log slowdowns of subjects with single values.
     slowdowns: BTreeMap<ArmSubject, f64>,
 }
@@ -145,6 +153,7 @@ impl<B: ArmLauncher> Search<'_, B> {
         self.found.failed.extend(failed.cloned());
         self.wanted.extend(combinations);
         self.found.blocks.push(block);
+        self.logs = block::fast_log_speedups(&self.found.blocks);
         Ok(true)
     }
 
@@ -169,12 +178,11 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
     /// beyond chance, and less what each setting has to add.
     fn score(&self, settings: &Settings) -> Option<f64> {
-        let means = block::fast_log_speedups(&self.found.blocks, settings);
         let loss = |(subject, log): (&ArmSubject, &f64)| {
             let usual = self.slowdowns.get(subject).copied().unwrap_or_default();
             (-log - CHANCE.max(QUARTERS * usual)).clamp(0.0, MOST_LOSS)
         };
-        let losses: f64 = means.iter().map(loss).sum();
+        let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
         Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
     }
 
@@ -183,22 +191,20 @@ impl<B: ArmLauncher> Search<'_, B> {
         if settings.is_empty() {
             return Some(0.0);
         }
-        block::weighted_mean(&block::fast_log_speedups(&self.found.blocks, settings), self.weight)
+        block::weighted_mean(self.logs.get(settings)?, self.weight)
     }
 
     /// The log slowdown of each subject that a quarter of these combinations exceed.
     fn usual_slowdowns(&self, combinations: &[Settings]) -> BTreeMap<ArmSubject, f64> {
-        let mut each: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
-        for settings in combinations {
-            for (subject, log) in block::fast_log_speedups(&self.found.blocks, settings) {
-                each.entry(subject).or_default().push((-log).max(0.0));
-            }
+        let mut each: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
+        for (subject, log) in combinations.iter().filter_map(|settings| self.logs.get(settings)).flatten() {
+            each.entry(subject).or_default().push((-log).max(0.0));
         }
         let upper_quartile = |mut slowdowns: Vec<f64>| {
             slowdowns.sort_by(f64::total_cmp);
             slowdowns[slowdowns.len() * 3 / 4]
         };
-        each.into_iter().map(|(subject, slowdowns)| (subject, upper_quartile(slowdowns))).collect()
+        each.into_iter().map(|(subject, slowdowns)| (subject.clone(), upper_quartile(slowdowns))).collect()
     }
 
     /// The better half of combinations.
