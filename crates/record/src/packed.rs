@@ -96,18 +96,17 @@ fn packed<T: Ord>(list: &[T]) -> (Vec<&T>, Vec<EntryRange>) {
     (values, runs)
 }
 
+/// Expands runs; none if they name values that are not there, or are too many entries.
 fn unpacked<T: Clone>(values: &[T], words: &str) -> Option<Vec<T>> {
-    let mut list = Vec::new();
-    for word in words.split_whitespace() {
-        let run = EntryRange::parse(word)?;
-        let end = run.first.checked_add(if run.climbs { run.count } else { 1 })?;
-        if end > values.len() || run.count > MOST - list.len().min(MOST) {
-            return None;
-        }
-        match run.climbs {
-            true => list.extend_from_slice(&values[run.first..end]),
-            false => list.extend(std::iter::repeat_n(&values[run.first], run.count).cloned()),
-        }
+    let runs: Vec<EntryRange> = words.split_whitespace().map(EntryRange::parse).collect::<Option<_>>()?;
+    let entries = runs.iter().try_fold(0_usize, |entries, run| entries.checked_add(run.count))?;
+    if entries > MOST {
+        return None;
+    }
+    let mut list = Vec::with_capacity(entries);
+    for EntryRange { first, count, climbs } in runs {
+        let named = values.get(first..first.checked_add(if climbs { count } else { 1 })?)?;
+        list.extend(named.iter().cycle().take(count).cloned());
     }
     Some(list)
 }
