@@ -274,7 +274,7 @@ impl Computed<'_> {
     fn planted(&self, subject: usize, candidate: usize, rng: &mut ChaCha8Rng) -> f64 {
         let Some(planned) = self.plan.cells.get(subject) else { return 0.0 };
         let Some(candidate) = planned.candidates.get(candidate).copied() else { return 0.0 };
-        self.model.delay(planned.cell, candidate, self.choice(planned.cell).or(candidate.choice()), rng)
+        self.model.delay(planned.cell, candidate, &|| self.choice(planned.cell).or(candidate.choice()), rng)
     }
 
     /// The time of a candidate's calls without noise of single calls.

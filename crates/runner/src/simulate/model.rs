@@ -124,14 +124,20 @@ impl CostModel {
     }
 
     /// Returns the delay that the machine adds to a call with this choice, in seconds.
-    pub(super) fn delay(&self, cell: Cell, candidate: Candidate, choice: Option<Choice>, rng: &mut ChaCha8Rng) -> f64 {
+    pub(super) fn delay(
+        &self,
+        cell: Cell,
+        candidate: Candidate,
+        choice: &dyn Fn() -> Option<Choice>,
+        rng: &mut ChaCha8Rng,
+    ) -> f64 {
         let Some(machine) = &self.machine else { return 0.0 };
         // In pieces, each piece is a call of its own.
         let (calls, bytes) = match candidate {
             Candidate::Mockup(Mockup::Split { pieces, .. }) => (pieces, Bytes(cell.bytes.0.div_ceil(pieces.into()))),
             _ => (1, cell.bytes),
         };
-        machine.delay(Cell { bytes, ..cell }, resolved(cell, choice), calls, &mut || rng.random())
+        machine.delay(Cell { bytes, ..cell }, resolved(cell, choice()), calls, &mut || rng.random())
     }
 
     /// Returns the time without noise of a mock-up whose inner calls take these times.
