@@ -118,14 +118,16 @@ fn check(collective: Collective, reference: Reference, root: u32, blocks: &Block
 }
 
 #[test]
-fn every_rank_gets_what_it_should_for_every_root() {
+fn every_rank_gets_what_it_should_whatever_the_root() {
     for ranks in 2..=64 {
+        // All of many would take long.
+        let roots = if ranks <= 32 { (0..ranks).collect() } else { vec![0, 1, ranks / 2, ranks - 1] };
         // Equal blocks, a remainder, and fewer elements than ranks.
         for blocks in [Blocks::equal(2, ranks), Blocks::share(u64::from(ranks) + 1, ranks), Blocks::share(1, ranks)] {
             for collective in COLLECTIVES {
-                let rooted = COLLECTIVES[..4].contains(&collective);
+                let roots = if COLLECTIVES[..4].contains(&collective) { &roots[..] } else { &roots[..1] };
                 for reference in Reference::ALL {
-                    (0..if rooted { ranks } else { 1 }).for_each(|root| check(collective, reference, root, &blocks));
+                    roots.iter().for_each(|root| check(collective, reference, *root, &blocks));
                 }
             }
         }
