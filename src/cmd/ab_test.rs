@@ -34,7 +34,7 @@ use collrules_workflow::WorkflowError;
 use collrules_workflow::publish::{self, Published};
 use regex::Regex;
 
-use super::profile::{Watched, library, preloaded};
+use super::profile::{ProgramArgs, Watched, preloaded};
 use crate::exit::Exit;
 use crate::options::named_or_new;
 use crate::progress::say;
@@ -84,13 +84,8 @@ pub(crate) struct Try {
     /// Try the profiler instead of a tuning: measures what `collrules profile` costs this program
     #[arg(long)]
     profiler: bool,
-    /// The library to preload for these [default: libcollrules_profile.so next to collrules, or in the lib directory
-    /// next to it]
-    #[arg(long, value_name = "FILE")]
-    library: Option<PathBuf>,
-    /// The command that starts the program: mpirun or srun with all its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    command: Vec<String>,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Directory for try.json and the output of each run [default: collrules-try-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -134,7 +129,7 @@ pub(crate) fn run(args: &Try) -> Result<Exit, WorkflowError> {
 /// Runs a program without and with a tuning, settings or the profiler, until it is clear which is faster, or pairs or time
 /// are over. Results go to `out`.
 fn try_program(tuning: Option<&Tuning>, options: &Try, out: &Path) -> Result<AbTest, WorkflowError> {
-    let program = UserJob::new(&options.command)?;
+    let program = UserJob::new(&options.program.command)?;
     let open_mpi = match program.open_mpi() {
         Ok(open_mpi) => Some(open_mpi),
         Err(error) if options.settings.is_empty() => {
@@ -154,7 +149,7 @@ fn try_program(tuning: Option<&Tuning>, options: &Try, out: &Path) -> Result<AbT
         settings.insert(given.name().to_owned(), value.clone());
     }
     refuse_settings(&program, &settings)?;
-    let library = (options.profiler || options.collectives).then(|| library(options.library.as_deref())).transpose()?;
+    let library = (options.profiler || options.collectives).then(|| options.program.library()).transpose()?;
     let directory = RunDir::prepare_derived(out)?;
     if directory.file(FILE).exists() {
         return Err(WorkflowError::Occupied(format!(

@@ -47,16 +47,61 @@ pub(crate) struct ProfileArgs {
     /// ranks from the collective itself. This changes how the program runs
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
     imbalance: Option<u32>,
-    /// The library to preload [default: libcollrules_profile.so next to collrules, or in the lib directory next to it]
-    #[arg(long, value_name = "FILE")]
-    library: Option<PathBuf>,
-    /// The command that starts the program: mpirun or srun with all its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    command: Vec<String>,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Directory for profile.json, which must not hold one yet; on a file system that all nodes share [default:
     /// collrules-profile-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// A program, and the library that looks at its calls.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ProgramArgs {
+    /// The library to preload for the profiler [default: libcollrules_profile.so next to collrules, or in the lib directory
+    /// next to it]
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// The command that starts the program: mpirun or srun with all its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(super) command: Vec<String>,
+}
+
+impl ProgramArgs {
+    /// The library: the named one, or the one next to the program or in the library directory next to it.
+    pub(super) fn library(&self) -> Result<PathBuf, WorkflowError> {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        if let Some(named) = &self.library {
+            return match fs::metadata(named) {
+                Ok(found) if found.is_file() => Ok(absolute(named.to_owned())),
+                Ok(_) => {
+                    Err(WorkflowError::Input(format!("{} is not a file: give the path of {LIBRARY}", named.display())))
+                }
+                Err(cause) => Err(WorkflowError::open(named, cause)),
+            };
+        }
+        let program = env::current_exe().unwrap_or_default();
+        let beside = program.parent().unwrap_or(Path::new("."));
+        let above = beside.parent().unwrap_or(beside);
+        // The places of a build by cargo and of `make install`.
+        let places = [
+            beside.to_owned(),
+            beside.join("deps"),
+            above.join("lib"),
+            above.join("lib/collrules"),
+            above.join("lib64"),
+            above.join("lib64/collrules"),
+        ];
+        let found = places.iter().map(|place| place.join(LIBRARY)).find(|file| file.is_file());
+        found.map(absolute).ok_or_else(|| {
+            let places = places.map(|place| place.display().to_string());
+            WorkflowError::Environment(format!(
+                "there is no {LIBRARY} in any of {}: build it (cargo build --release), copy it into one of these, or name it with \
+                 --library",
+                places.join(", ")
+            ))
+        })
+    }
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -97,8 +142,8 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<Exit, WorkflowError> {
 /// Runs the program, and exits with its code.
 fn watch(args: &ProfileArgs) -> Result<Exit, WorkflowError> {
     let out = named_or_new(args.out.as_deref(), "profile");
-    let program = UserJob::new(&args.command)?;
-    let library = library(args.library.as_deref())?;
+    let program = UserJob::new(&args.program.command)?;
+    let library = args.program.library()?;
     let directory = RunDir::prepare_derived(out)?;
     let file = directory.file(profile::FILE);
     if file.exists() {
@@ -216,41 +261,6 @@ impl Watched<'_> {
             ranks.display(),
         )
     }
-}
-
-/// The library: the named one, or the one next to the program or in the library directory next to it.
-pub(super) fn library(named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    if let Some(named) = named {
-        return match fs::metadata(named) {
-            Ok(found) if found.is_file() => Ok(absolute(named.to_owned())),
-            Ok(_) => {
-                Err(WorkflowError::Input(format!("{} is not a file: give the path of {LIBRARY}", named.display())))
-            }
-            Err(cause) => Err(WorkflowError::open(named, cause)),
-        };
-    }
-    let program = env::current_exe().unwrap_or_default();
-    let beside = program.parent().unwrap_or(Path::new("."));
-    let above = beside.parent().unwrap_or(beside);
-    // The places of a build by cargo and of `make install`.
-    let places = [
-        beside.to_owned(),
-        beside.join("deps"),
-        above.join("lib"),
-        above.join("lib/collrules"),
-        above.join("lib64"),
-        above.join("lib64/collrules"),
-    ];
-    let found = places.iter().map(|place| place.join(LIBRARY)).find(|file| file.is_file());
-    found.map(absolute).ok_or_else(|| {
-        let places = places.map(|place| place.display().to_string());
-        WorkflowError::Environment(format!(
-            "there is no {LIBRARY} in any of {}: build it (cargo build --release), copy it into one of these, or name it with \
-             --library",
-            places.join(", ")
-        ))
-    })
 }
 
 fn files(directory: &Path, ending: &str) -> Vec<PathBuf> {
