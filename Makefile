@@ -96,7 +96,7 @@ test-all cluster-test: export COLLRULES_RELEASES := both
 
 # Tests named long_ and bad_days_ are run by hand. Benches are compiled only: what they measure is no test.
 test-all: setup-second test cluster-test releases-test
-	$(CARGO) test --workspace --test cli -- --ignored --skip virtual_ --skip long_ --skip bad_days_
+	$(CARGO) test --workspace --tests -- --ignored --skip virtual_ --skip long_ --skip bad_days_
 	$(CARGO) build --workspace --benches
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.

@@ -87,6 +87,7 @@ fn every_mockup_is_right_on_real_data() {
 
 /// A crash in a mock-up, checked or timed, without a rules file or under it, blames it alone.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_crash_in_a_mockup_blames_it_alone() {
     under_each_release(|mpi| {
         for (fault, culprit) in [

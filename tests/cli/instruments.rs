@@ -54,6 +54,7 @@ fn exit_codes_of_instruments() {
 
 /// The pages in examples/studies are of this build: `scripts/make-studies` makes them.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn pages_of_examples_are_of_this_build() {
     let (root, scratch) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
     for (name, options) in [

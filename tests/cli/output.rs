@@ -3,19 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::made_once::TUNED;
 use crate::support::{Ran, bounded, collrules, skip};
-
-/// A simulated run in a directory whose name is short enough for a line.
-fn run(scratch: &Path) {
-    let out = bounded()
-        .current_dir(scratch)
-        .args("tune --simulate --ops bcast,scatter,barrier --np 4,8 --out run".split(' '))
-        .output()
-        .unwrap();
-    let ran = Ran::from(out).exits(0);
-    fits(&ran.stdout, 80);
-    assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "escape codes in a pipe");
-}
 
 /// Fails on lines that are too long, unless they hold a command or a path to be copied.
 #[track_caller]
@@ -27,7 +16,8 @@ fn fits(text: &str, width: usize) {
 }
 
 /// Everything that prints text about a run or a rules file.
-const SHOWN: [&str; 6] = [
+const SHOWN: [&str; 7] = [
+    "tune --simulate --ops bcast,barrier --np 8 --sizes 1K,64K --out again",
     "explain run/rules.conf",
     "explain run/rules.conf --op bcast --np 8 --size 64K",
     "check run/rules.conf",
@@ -36,23 +26,23 @@ const SHOWN: [&str; 6] = [
     "plan --simulate --np 8 --ops bcast",
 ];
 
-fn with_another_file(scratch: &Path) {
-    run(scratch);
-    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rules/classic.conf");
-    std::fs::copy(other, scratch.join("other.conf")).unwrap();
-}
-
 #[test]
 fn output_fits_whatever_the_width() {
     let scratch = tempfile::tempdir().unwrap();
-    with_another_file(scratch.path());
+    // In a directory whose name is short enough for a line.
+    TUNED.at(&scratch.path().join("run"));
+    let other = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rules/classic.conf");
+    std::fs::copy(other, scratch.path().join("other.conf")).unwrap();
     for (arguments, columns) in SHOWN.iter().flat_map(|arguments| [(arguments, None), (arguments, Some(60))]) {
         let mut command = bounded();
         command.current_dir(scratch.path()).args(arguments.split(' ')).env_remove("COLUMNS");
         command.envs(columns.map(|columns: usize| ("COLUMNS", columns.to_string())));
         let output = command.output().unwrap();
         let ran = Ran::from(output);
-        assert!(!ran.stdout.contains('\u{1b}'), "{arguments}: escape codes in a pipe");
+        assert!(
+            !ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'),
+            "{arguments}: escape codes in a pipe"
+        );
         fits(&ran.stdout, columns.unwrap_or(80));
         let _ = std::fs::remove_dir_all(scratch.path().join("again"));
     }
@@ -61,7 +51,7 @@ fn output_fits_whatever_the_width() {
 #[test]
 fn colours_are_forced_and_forbidden() {
     let scratch = tempfile::tempdir().unwrap();
-    run(scratch.path());
+    TUNED.at(&scratch.path().join("run"));
     for arguments in ["explain run/rules.conf", "check run/rules.conf", "explain nowhere.conf"] {
         let coloured = |variables: &[(&str, &str)]| {
             let mut command = bounded();
@@ -89,7 +79,7 @@ fn on_terminal(directory: &Path, columns: u32, variables: &str, arguments: &str)
 #[test]
 fn terminals_get_what_they_can_show() {
     let scratch = tempfile::tempdir().unwrap();
-    run(scratch.path());
+    TUNED.at(&scratch.path().join("run"));
     let shown = |columns, variables| on_terminal(scratch.path(), columns, variables, "explain run/rules.conf");
     let Some(plain) = shown(72, "TERM=xterm NO_COLOR=1") else {
         return skip("no `script` that makes terminals");

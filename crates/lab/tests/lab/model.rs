@@ -120,6 +120,7 @@ fn a_table_names_the_slow_host_and_answers_questions() {
 
 /// Calls with more messages than are played are not missing in silence.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn predictions_that_are_too_much_to_play_are_said() {
     let stage = Stage::new();
     let words = "--simulate --simulated-slots 66 --ops alltoall --sizes 1K --partners 2 --launches 2";

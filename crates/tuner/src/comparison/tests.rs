@@ -513,7 +513,7 @@ fn a_loss_in_the_guard_set_is_confirmed_rarely() {
 
 #[test]
 #[ignore = "long: see CONTRIBUTING"]
-fn a_loss_in_the_guard_set_is_confirmed_as_seldom_as_stated() {
+fn long_a_loss_in_the_guard_set_is_confirmed_as_seldom_as_stated() {
     for (work, most) in OTHER_WORK.into_iter().flat_map(|work| [(work, 150), (work, usize::MAX)]) {
         let passed = confirmed_at_limit(400, work, most);
         assert!(passed <= 18, "{work:?}, {most} launches: {passed} of 400");

@@ -34,6 +34,7 @@ fn assert_covers(what: &str, (share, count): (f64, f64)) {
 }
 
 #[test]
+#[ignore = "part of `make test-all`"]
 fn intervals_cover() {
     assert_covers("independent visits", coverage(|campaign| campaign.visit_noise = 0.03));
     assert_covers(

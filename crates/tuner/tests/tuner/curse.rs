@@ -45,6 +45,7 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 /// The gain to expect takes away what a choice for being large adds, and rather more than that: 1.7 % too little is promised
 /// without noise of launches, where the measured gain is 4.2 % too good.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn the_expected_gain_comes_true() {
     for launch_noise in [0.0, 0.05] {
         let replaced: Vec<_> = (0..150).flat_map(|seed| promised_and_true(seed, launch_noise)).collect();

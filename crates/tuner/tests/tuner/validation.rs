@@ -153,7 +153,7 @@ fn noise_is_called_slower_or_faster_as_seldom_as_stated() {
 /// The figures of RESULTS.md; they take half a minute.
 #[test]
 #[ignore = "long; last run when the test was written, with at most 3 of 120"]
-fn noise_is_called_slower_or_faster_as_seldom_as_stated_in_many_validations() {
+fn long_noise_is_called_slower_or_faster_as_seldom_as_stated_in_many_validations() {
     assert_seldom(120, 13);
 }
 
