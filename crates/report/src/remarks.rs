@@ -20,7 +20,7 @@ use collrules_rules::words::{counted, plural, some};
 use crate::facts::name_candidate;
 use crate::layouts;
 use crate::reasons::{describe_bar, describe_stalls};
-use crate::words::{ends, percent};
+use crate::words::{describe_place, ends, percent};
 
 /// Largest number of candidates that a remark names.
 const NAMED: usize = 4;
@@ -76,7 +76,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             if criteria.accept_stalls { "accepted" } else { "not chosen there" },
         ),
         Remark::EverySize(collective) => {
-            format!("A {collective} rule also applies to message sizes outside the measured ones.")
+            format!("Rules for {collective} also apply to message sizes outside the measured ones.")
         }
         Remark::SingleSize { collective, ranks } => format!(
             "On {}, a single measured message size decided for {collective} calls of every size.",
@@ -208,8 +208,7 @@ fn and_others(count: usize, what: &str) -> String {
 
 /// Ranks and message size of a cell, and the number of further message sizes.
 fn place(cell: Cell, others: usize) -> String {
-    let at = if cell.collective.has_sizes() { format!(" at {}", cell.bytes) } else { String::new() };
-    counted(cell.ranks.0, "rank") + &at + &and_others(others, "message size")
+    describe_place(cell) + &and_others(others, "message size")
 }
 
 fn assignments(settings: &Settings) -> String {

@@ -8,7 +8,7 @@ use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::document::Table;
 use crate::reasons::reasons;
-use crate::words::{tally, times, wrapped};
+use crate::words::{describe_place, tally, times, wrapped};
 
 /// Neighbouring measured sizes that use the same candidate.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +135,7 @@ fn expectation(findings: &Findings, cells: &[CellFinding]) -> Expectation {
         improved,
         doubted: doubted.len(),
         overall: Gain::over(findings, cells).unwrap_or(Gain { mean: 1.0, cautious: None, least: 1.0, most: 1.0 }),
-        best: best.filter(|_| improved > 0).map(|cell| cell.cell.to_string()),
+        best: best.filter(|_| improved > 0).map(|cell| describe_place(cell.cell)),
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn table(findings: &Findings) -> Table {
         let is_known = kept + doubted < all;
         let [mean, cautious] =
             [Some(overall.mean), overall.cautious].map(|gain| gain.filter(|_| is_known).map_or("-".to_owned(), times));
-        let largest = best.map_or("-".to_owned(), |best| format!("{} for {best}", times(overall.most)));
+        let largest = best.map_or("-".to_owned(), |best| format!("{} ({best})", times(overall.most)));
         let [all, improved, kept, doubted] = [all, improved, kept, doubted].map(|count| count.to_string());
         [collective.to_string(), all, improved, kept, doubted, mean, cautious, largest]
     };
@@ -234,7 +234,7 @@ mod tests {
         let mut found = findings(&[(2.0, 1.5), (1.0, 0.9), (0.99, 0.95), (1.5, 1.2)]);
         let cautious = (1.5f64 * 0.9 * 0.95 * 1.2).powf(0.25);
         let mean = (2.0f64 * 0.99 * 1.5).powf(0.25);
-        let expected = format!("scatter 4 2 0 0 {mean:.2}x {cautious:.2}x 2.00x for scatter of 1 B on 4 ranks");
+        let expected = format!("scatter 4 2 0 0 {mean:.2}x {cautious:.2}x 2.00x (4 ranks at 1 B)");
         assert_eq!(row(&found).join(" "), expected);
         found.cells[1].served = Choice::BUILTIN;
         found.cells[3].served = Choice::BUILTIN;
@@ -251,7 +251,7 @@ mod tests {
         found.doubted.insert((found.cells[2].cell, Candidate::Tuned(Choice::plain(2))));
         let said = row(&found).join(" ");
         assert!(said.starts_with("scatter 3 2 0 1 1.55x "), "{said}");
-        assert!(said.ends_with("2.00x for scatter of 2 B on 4 ranks") && !said.contains("1538"), "{said}");
+        assert!(said.ends_with("2.00x (4 ranks at 2 B)") && !said.contains("1538"), "{said}");
         assert_eq!(stretches(&found)[0].gain.map(|gain| gain.most), Some(2.0));
         let one = &expectations(&found)[0];
         assert_eq!((one.cells, one.kept + one.improved + one.doubted), (3, 3));

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use collrules_record::{Estimate, Seconds};
+use collrules_record::{Cell, Estimate, Seconds};
+use collrules_rules::words::counted;
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
@@ -23,6 +24,12 @@ pub fn whole(share: f64) -> String {
 /// A share as `5.1 %`, with one digit; no sign if it rounds to zero.
 pub fn tenths(share: f64) -> String {
     format!("{:.1} %", (share * 1000.0).round() / 10.0 + 0.0)
+}
+
+/// Ranks and message size of a cell, as `8 ranks at 4 KiB`.
+pub(crate) fn describe_place(cell: Cell) -> String {
+    let at = if cell.collective.has_sizes() { format!(" at {}", cell.bytes) } else { String::new() };
+    counted(cell.ranks.0, "rank") + &at
 }
 
 /// A ratio without its unit: two decimals, if there is room for them.

@@ -29,7 +29,7 @@ fn scatter_has_one_choice_that_is_nowhere_slower() {
     assert_eq!(replacement(&findings, cell(Collective::Scatter, 4, 8)), Some(plain(1)), "the verdict stands");
     assert!(findings.cells.iter().all(|cell| cell.served == Choice::plain(3)), "and is overruled");
     assert!(findings.crossovers.is_empty());
-    assert!(remarked(&findings, "A scatter rule also applies to message sizes outside the measured ones"));
+    assert!(remarked(&findings, "Rules for scatter also apply to message sizes outside the measured ones"));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_collective_whose_lookup_is_blind_to_the_size_has_one_choice() {
         time_gains(&mut campaign, collective, &[(1, [1.5, 1.0, 1.5]), (2, [1.6, 1.6, 0.8])]);
         let findings = campaign.analyze_with(release, Default::default());
         assert_eq!(rules(&findings, collective, 4), only(Choice::plain(1)), "{collective} {release}");
-        assert!(remarked(&findings, "also applies to message sizes outside"));
+        assert!(remarked(&findings, "also apply to message sizes outside"));
     }
 }
 
