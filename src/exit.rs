@@ -100,6 +100,7 @@ fn of_runner(error: &RunnerError) -> Exit {
 fn of_record(error: &RunDirError) -> Exit {
     match error {
         RunDirError::NotARun { .. }
+        | RunDirError::Undecided { .. }
         | RunDirError::Imported { .. }
         | RunDirError::Read { .. }
         | RunDirError::Damaged { .. }

@@ -163,10 +163,12 @@ fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
         }
     }
     let is_measured = manifest.as_ref().is_some_and(|manifest| manifest.merged.is_empty());
+    let resume = manifest.as_ref().map(|manifest| manifest.request.resume(directory));
     let plans: Vec<Plan> = manifest.map(|manifest| manifest.plan).into_iter().chain(further).collect();
     let status = RunStatus {
         directory: directory.display().to_string(),
         stage,
+        resume,
         launches: plans.iter().map(|plan| separate::starts(plan).len() as u32).sum(),
         complete: progress.complete,
         failed: progress.failed,

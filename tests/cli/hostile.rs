@@ -314,10 +314,19 @@ fn no_submitted_job_is_unknown() {
 }
 
 #[test]
-fn a_run_that_has_no_rules_yet_is_not_validated() {
+fn a_run_without_rules_names_the_command_that_resumes_it() {
     let scratch = tempfile::tempdir().unwrap();
     let run = measured(scratch.path(), 1);
-    collrules("validate", &run).exits(3).complains("collrules analyze");
+    let checked = scratch.path().join("checked");
+    collrules("lab guidelines --simulate=fastest --np 4 --ops barrier --out", &checked).exits(0);
+    for (run, resume) in [(&run, "tune"), (&checked, "lab guidelines")] {
+        let resume = format!("`collrules {resume}");
+        collrules("validate", run).exits(3).complains(&resume);
+        collrules("report", run).exits(3).complains(&resume);
+        let status: serde_json::Value = serde_json::from_str(&collrules("status --json", run).exits(0).stdout).unwrap();
+        assert!(status["runs"][0]["resume"].as_str().unwrap().starts_with(&resume), "{status}");
+    }
+    collrules("tune --resume", &checked).exits(2).complains("`collrules lab guidelines`");
     use std::os::unix::ffi::OsStrExt;
     let hostile = scratch.path().join(std::ffi::OsStr::from_bytes(b"run-\xff"));
     TUNED.at(&hostile);

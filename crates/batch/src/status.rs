@@ -28,6 +28,9 @@ pub struct RunStatus {
     pub directory: String,
     /// Stage that the run has reached.
     pub stage: Stage,
+    /// The command that resumes it; none without a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
     /// Number of launches of its plan.
     pub launches: u32,
     /// Number of complete launches.

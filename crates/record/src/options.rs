@@ -1,7 +1,7 @@
 //! Options of the workflows. The manifest stores them, so that a run can be resumed and validated as it was measured,
 //! even after options are renamed on the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use collrules_rules::settings::request::RequestedSetting;
@@ -29,6 +29,16 @@ pub enum Request {
     Tune(Box<TuneOptions>),
     /// To measure for an instrument: the name of its command of `collrules lab`.
     Lab(String),
+}
+
+impl Request {
+    /// Returns the command that resumes the run in a directory, as a part of a sentence.
+    pub fn resume(&self, run: &Path) -> String {
+        match self {
+            Self::Tune(_) => format!("`collrules tune --resume {}`", run.display()),
+            Self::Lab(name) => format!("`collrules lab {name}` with --resume {} and its arguments", run.display()),
+        }
+    }
 }
 
 /// Options of `tune` and `measure`.

@@ -51,8 +51,10 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
             _ => format!("; last written {} ago", silent.rounded()),
         };
     }
-    if status.submission.is_none() && status.is_left() && run.stage < Stage::Proven {
-        text += &format!("; `collrules tune --resume {}` goes on", run.directory);
+    if let Some(resume) =
+        run.resume.as_ref().filter(|_| status.submission.is_none() && status.is_left() && run.stage < Stage::Proven)
+    {
+        text += &format!("; {resume} goes on");
     } else if status.is_over() && run.stage < Stage::Proven {
         let is_fresh = run.silent.is_some_and(|silent| silent.0 < LATE);
         text += if is_fresh { "; if no more files come within a minute, submit" } else { "; submit" };
@@ -78,6 +80,7 @@ mod tests {
         let run = RunStatus {
             directory: "/r".to_owned(),
             stage: Stage::Measured,
+            resume: Some("`command`".to_owned()),
             launches: 3,
             complete: 1,
             failed: 1,
@@ -120,5 +123,7 @@ mod tests {
         );
         status.runs[0].silent = Some(Seconds(300.0));
         assert!(sentences(&status)[1].ends_with("; submit the script in it again to resume the run"));
+        status.submission = None;
+        assert!(sentences(&status)[0].ends_with("; `command` goes on"));
     }
 }

@@ -55,12 +55,11 @@ impl Begin {
 
     /// Returns the error with the reason why no rules are made.
     pub fn refuse_tuning(&self) -> WorkflowError {
-        let shown = match &self.place {
-            RunPlace::New(path) | RunPlace::NewInBestLayout(path) | RunPlace::Resumed(path) => path.display(),
-        };
+        let (RunPlace::New(path) | RunPlace::NewInBestLayout(path) | RunPlace::Resumed(path)) = &self.place;
         WorkflowError::Usage(format!(
-            "{shown} is not a tuning: `collrules measure --resume {shown}` resumes measuring, and `collrules analyze \
-             {shown}` makes rules from its samples"
+            "{} is not a tuning: {} resumes it, and `collrules analyze {0}` makes rules from its samples",
+            path.display(),
+            self.request.resume(path),
         ))
     }
 
@@ -232,16 +231,15 @@ impl Measurement {
 
     /// The commands that continue an interrupted run, according to the command that began it.
     fn next_commands(&self, has_samples: bool) -> String {
-        let run = self.run.path().display();
-        let resume = format!("`collrules measure --resume {run}` resumes the run");
-        match &self.manifest.request {
-            Request::Lab(name) => format!("`collrules lab {name}` with --resume {run} and its arguments resumes it"),
-            Request::Tune(_) if has_samples => format!(
-                "{resume}, `collrules tune --resume {run}` also makes the rules, and `collrules analyze {run}` makes them \
-                 from these samples"
-            ),
-            Request::Tune(_) => format!("{resume}, `collrules tune --resume {run}` also makes the rules"),
-        }
+        let (run, resume) = (self.run.path().display(), self.manifest.request.resume(self.run.path()));
+        let rules = match &self.manifest.request {
+            Request::Lab(_) => return format!("{resume} resumes it"),
+            Request::Tune(_) if has_samples => {
+                format!("also makes the rules, and `collrules analyze {run}` makes them from these samples")
+            }
+            Request::Tune(_) => "also makes the rules".to_owned(),
+        };
+        format!("`collrules measure --resume {run}` resumes the run, {resume} {rules}")
     }
 
     /// Discards a new run, so that the directory may be used again, unless it has measurements.

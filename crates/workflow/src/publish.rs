@@ -446,11 +446,7 @@ pub fn open(path: &Path, han: Option<&Path>) -> Result<Tuning, WorkflowError> {
         )));
     }
     if path.join(rundir::MANIFEST).exists() && !file.exists() {
-        return Err(WorkflowError::Input(format!(
-            "{} has no rules yet: `collrules analyze {0}` makes rules from what was measured, `collrules tune --resume \
-             {0}` resumes the run",
-            path.display()
-        )));
+        RunDir::open(path)?.findings()?;
     }
     let tuning = Tuning::read(path, han)?;
     match (Published::of_tuning(&tuning)?, han) {

@@ -35,6 +35,17 @@ pub enum RunDirError {
         /// The directory.
         path: PathBuf,
     },
+    /// It holds measurements, and no rules were made of them.
+    #[error(
+        "{} has no rules yet: `collrules analyze {0}` makes rules from what was measured, {resume} resumes the run",
+        path.display()
+    )]
+    Undecided {
+        /// The directory.
+        path: PathBuf,
+        /// The command that resumes the run.
+        resume: String,
+    },
     /// It holds imported timings, so nothing is known about the system.
     #[error("{} holds imported timings, which only `collrules analyze` can use", path.display())]
     Imported {

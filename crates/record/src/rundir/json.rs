@@ -73,6 +73,10 @@ impl RunDir {
 
     /// Reads the conclusions of the analysis.
     pub fn findings(&self) -> Result<Findings, RunDirError> {
+        if !self.file(FINDINGS).exists() && self.file(MANIFEST).exists() {
+            let resume = self.manifest()?.request.resume(self.path());
+            return Err(RunDirError::Undecided { path: self.path().to_owned(), resume });
+        }
         read_json_file(&self.file(FINDINGS), findings::FORMAT)
     }
 
