@@ -21,6 +21,14 @@ pub(crate) struct SessionArgs {
     /// Resume the run in this directory, with its options
     #[arg(long, value_name = "DIR")]
     pub(crate) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
+}
+
+/// Options of everything that starts jobs.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Session")]
+pub(crate) struct EventArgs {
     /// Print events as JSON, one per line
     #[arg(long)]
     pub(crate) json: bool,

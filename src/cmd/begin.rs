@@ -65,7 +65,7 @@ impl Tune {
 
     /// Returns the form of the output that the session writes while it runs.
     pub(crate) fn output(&self) -> Output {
-        if self.quiet { Output::Quiet } else { Output::new(self.session.json) }
+        if self.quiet { Output::Quiet } else { Output::new(self.session.events.json) }
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn new(args: &Tune, out: PathBuf) -> Result<Begin, WorkflowError> {
     let (mut weights, mut arrivals) = (Vec::new(), Vec::new());
     if !args.profile.is_empty() {
         let mut tell = |sentence: &str| {
-            if !args.quiet && !args.session.json {
+            if !args.quiet && !args.session.events.json {
                 say(sentence);
             }
         };

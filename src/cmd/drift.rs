@@ -7,7 +7,7 @@ use collrules_workflow::WorkflowError;
 use collrules_workflow::drift::{self, Drifting};
 
 use crate::exit::Exit;
-use crate::options::Given;
+use crate::options::{EventArgs, Given};
 use crate::progress::Output;
 use crate::{screen, session};
 
@@ -29,12 +29,8 @@ pub(crate) struct DriftArgs {
     /// Directory for launches and result [default: drift-DATE-TIME in the run]
     #[arg(long, value_name = "DIR", help_heading = None)]
     out: Option<PathBuf>,
-    /// Print events as JSON, one per line
-    #[arg(long, help_heading = None)]
-    json: bool,
-    /// Give up after this many launches that failed for no known reason
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = None)]
-    failures: u32,
+    #[command(flatten)]
+    events: EventArgs,
 }
 
 pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
@@ -42,10 +38,10 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
     let recorded = drift::as_measured(&args.run)?;
     args.given.refuse_other_jobs(&recorded.jobs)?;
     options.system = args.given.over(recorded)?;
-    let repeated = session::with(args.failures, Output::new(args.json), |session| {
+    let repeated = session::with(args.events.failures, Output::new(args.events.json), |session| {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;
-    if !args.json {
+    if !args.events.json {
         let text = collrules_report::drift::document(&repeated.drift).text(screen::width());
         screen::print(&format!("{text}\nAll numbers: {}", repeated.home.file(DRIFT).display()))?;
     }

@@ -9,7 +9,8 @@ use crate::session;
 
 pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
     let begin = begin(args)?;
-    let measured = session::with(args.session.failures, args.output(), |session| campaign::measure(&begin, session))?;
+    let measured =
+        session::with(args.session.events.failures, args.output(), |session| campaign::measure(&begin, session))?;
     if args.quiet {
         return Ok(());
     }

@@ -30,11 +30,11 @@ pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
         RunPlace::NewInBestLayout(_) => lay_out(&mut experiment, &mut started),
         RunPlace::New(_) | RunPlace::Resumed(_) => None,
     };
-    if !args.session.json {
+    if !args.session.events.json {
         remarks.chain(laid_out).for_each(|remark| say(&remark));
     }
     let plan = plan(&experiment, &started.survey, started.startup)?;
-    if args.session.json {
+    if args.session.events.json {
         return screen::print(&serde_json::to_string(&plan)?);
     }
     let shares = BudgetShares::new(&experiment, started.startup);

@@ -12,8 +12,8 @@ use crate::session;
 
 pub(crate) fn run(args: &Tune) -> Result<Exit, WorkflowError> {
     let begin = begin(args)?;
-    let published = session::with(args.session.failures, args.output(), |session| tune(&begin, session))?;
-    if !args.session.json && !args.quiet {
+    let published = session::with(args.session.events.failures, args.output(), |session| tune(&begin, session))?;
+    if !args.session.events.json && !args.quiet {
         summary::print_outcome(&published, args.verbose)?;
     }
     let validates = matches!(&begin.request, Request::Tune(options) if options.validate);

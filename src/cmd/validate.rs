@@ -8,7 +8,7 @@ use collrules_workflow::{WorkflowError, publish, validate};
 
 use super::profile;
 use crate::exit::Exit;
-use crate::options::Given;
+use crate::options::{EventArgs, Given};
 use crate::progress::Output;
 use crate::{screen, session};
 
@@ -34,12 +34,8 @@ pub(crate) struct Validate {
     /// Directory for samples and results [default: the run; for other files collrules-validation-DATE-TIME]
     #[arg(long, value_name = "DIR", help_heading = None)]
     pub(crate) out: Option<PathBuf>,
-    /// Print events as JSON, one per line
-    #[arg(long, help_heading = None)]
-    pub(crate) json: bool,
-    /// Give up after this many launches that failed for no known reason
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = None)]
-    pub(crate) failures: u32,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
 }
 
 pub(crate) fn run(args: &Validate) -> Result<Exit, WorkflowError> {
@@ -55,11 +51,11 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, WorkflowError> {
     if let Some(profile) = args.given.profile(&options.condition) {
         arrivals = profile::read_arrivals(profile)?;
     }
-    let validated = session::with(args.failures, Output::new(args.json), |session| {
+    let validated = session::with(args.events.failures, Output::new(args.events.json), |session| {
         validate::validate(&tuning, args.rules.is_dir(), &options, arrivals, args.out.as_deref(), session)
     })?;
     let loses = validated.loses();
-    if !args.json {
+    if !args.events.json {
         let rules = validated.validation.iter().map(|validation| {
             (collrules_report::validation::document(validation, validated.release), rundir::VALIDATION)
         });

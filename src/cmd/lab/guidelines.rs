@@ -36,7 +36,7 @@ pub(crate) struct Guidelines {
 
 pub(crate) fn run(args: &Guidelines) -> Result<Exit, WorkflowError> {
     if args.list {
-        let text = if args.instrument.session.json { report::list_json()? } else { report::list() };
+        let text = if args.instrument.session.events.json { report::list_json()? } else { report::list() };
         return screen::print(&text).map(|()| Exit::DONE);
     }
     // Unreadable files are reported before anything is measured.

@@ -44,21 +44,21 @@ pub(crate) fn run<I: Instrument>(
 ) -> Result<Exit, WorkflowError> {
     let out = out.as_deref();
     if *dry_run {
-        return foresee(instrument, args.json).map(|()| Exit::DONE);
+        return foresee(instrument, args.events.json).map(|()| Exit::DONE);
     }
     let (run, found) = match (input, &args.resume) {
         (Some(input), _) => session::plain(|session| instrument::of_input(instrument, input, out, session))?,
         (None, resumed) => {
             let new = || RunPlace::New(named_or_new(out, I::NAME));
             let place = resumed.clone().map_or_else(new, RunPlace::Resumed);
-            let output = Output::new(args.json);
+            let output = Output::new(args.events.json);
             let (run, found) =
-                session::with(args.failures, output, |session| instrument::run(instrument, &place, session))?;
+                session::with(args.events.failures, output, |session| instrument::run(instrument, &place, session))?;
             (Some(run), found)
         }
     };
     let concluded = conclude(&found);
-    print(&found, run.as_ref().map(RunDir::path), args.json, files, concluded)
+    print(&found, run.as_ref().map(RunDir::path), args.events.json, files, concluded)
 }
 
 /// Prints a result with those of its files that are in the directory.

@@ -49,10 +49,10 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Exit, WorkflowError> {
     }
     let new = || named_or_new(out.as_deref(), OneStudy::NAME);
     let (out, resumes) = (args.resume.clone().unwrap_or_else(new), args.resume.is_some());
-    let (document, studies) = session::with(args.failures, Output::new(args.json), |session| {
+    let (document, studies) = session::with(args.events.failures, Output::new(args.events.json), |session| {
         compare_variants(&study, &variants, input, &out, resumes, session)
     })?;
     let exit = exit(studies.values().all(|study| study.failed_defaults().is_empty()));
     let files = [(study::README, "the comparison, with links to each study")];
-    instrument::print(&studies, Some(&out), args.json, &files, (document.text(screen::width()), exit))
+    instrument::print(&studies, Some(&out), args.events.json, &files, (document.text(screen::width()), exit))
 }
