@@ -10,7 +10,7 @@ use collrules_batch::script::dialect;
 use collrules_batch::status::{RunStatus, Stage, Status};
 use collrules_batch::submission::Submission;
 use collrules_record::proof::ProofFact;
-use collrules_record::rundir::{self, ComparisonLog, RunDir, RunDirError};
+use collrules_record::rundir::{self, ComparisonLog, Progress, RunDir, RunDirError};
 use collrules_record::values::positive;
 use collrules_record::{Manifest, Plan, Seconds};
 use collrules_report::status::sentences;
@@ -62,7 +62,10 @@ fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
     let mut seen = (Vec::new(), Instant::now());
     loop {
         let mut status = read_status(&args.run)?;
-        let grown: Vec<_> = status.runs.iter().map(|run| (run.stage, run.samples, run.complete, run.failed)).collect();
+        let mark = |RunStatus { stage, progress, .. }: &RunStatus| {
+            (*stage, progress.samples, progress.complete, progress.failed)
+        };
+        let grown: Vec<_> = status.runs.iter().map(mark).collect();
         if grown != seen.0 {
             seen = (grown, Instant::now());
         }
@@ -95,7 +98,8 @@ fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
 fn lasting(status: &Status) -> Vec<String> {
     let mut status = status.clone();
     for run in &mut status.runs {
-        (run.silent, run.ahead, run.samples, run.measured, run.spent) = (None, None, 0, 0, Seconds(0.0));
+        let Progress { complete, failed, why, .. } = std::mem::take(&mut run.progress);
+        run.progress = Progress { complete, failed, why, ..Progress::default() };
     }
     sentences(&status)
 }
@@ -170,23 +174,16 @@ fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
         stage,
         resume,
         launches: plans.iter().map(|plan| separate::starts(plan).len() as u32).sum(),
-        complete: progress.complete,
-        failed: progress.failed,
-        why: progress.why,
         cells: plans.iter().map(|plan| plan.cells.len()).sum(),
-        measured: progress.cells,
-        samples: progress.samples,
-        spent: progress.spent,
+        progress,
         held: run.as_ref().and_then(RunDir::is_held),
-        silent: progress.silent,
-        ahead: progress.ahead,
     };
     let subjects: usize = plans.iter().map(|plan| plan.cells.len() + plan.patterns.len()).sum();
-    if is_measured && (status.complete > status.launches || status.measured > subjects) {
+    if is_measured && (status.progress.complete > status.launches || status.progress.measured > subjects) {
         return Err(WorkflowError::Input(format!(
             "the files of {} do not belong together: {} of {} planned launches are complete, and {} of {} planned sizes have \
              samples",
-            status.directory, status.complete, status.launches, status.measured, subjects
+            status.directory, status.progress.complete, status.launches, status.progress.measured, subjects
         )));
     }
     Ok(status)

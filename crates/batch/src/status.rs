@@ -1,6 +1,6 @@
 //! Progress of the jobs and runs of a directory.
 
-use collrules_record::Seconds;
+use collrules_record::rundir::Progress;
 use serde::Serialize;
 
 use crate::submission::Submission;
@@ -33,30 +33,14 @@ pub struct RunStatus {
     pub resume: Option<String>,
     /// Number of launches of its plan.
     pub launches: u32,
-    /// Number of complete launches.
-    pub complete: u32,
-    /// Number of launches that failed.
-    pub failed: u32,
-    /// Reason why the last one of them failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
     /// Number of cells of its plan.
     pub cells: usize,
-    /// Number of cells with a timing.
-    pub measured: usize,
-    /// Number of timings.
-    pub samples: usize,
-    /// Seconds that were spent on measuring.
-    pub spent: Seconds,
+    /// What it has measured.
+    #[serde(flatten)]
+    pub progress: Progress,
     /// True if a process holds the run; missing if that is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<bool>,
-    /// Time since the last measurement; 0 if the clock of the file system is ahead.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub silent: Option<Seconds>,
-    /// Lead of the clock of the file system, or of the writing host, over our clock, at least.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ahead: Option<Seconds>,
 }
 
 /// Stage of a run; each stage has the files of the earlier ones.

@@ -1,6 +1,7 @@
 //! Progress of the jobs and runs of a directory, in lines.
 
 use collrules_batch::status::{RunStatus, Stage, Status};
+use collrules_record::rundir::Progress;
 use collrules_rules::words::counted;
 
 /// Usual delay of files on a shared file system, in seconds: NFS refreshes directories once a minute.
@@ -29,21 +30,20 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
         Stage::Proven => "rules checked and written",
         Stage::Validated => "rules checked, written, and compared with the default",
     };
+    let Progress { complete, failed, why, spent, samples, measured, silent, ahead, .. } = &run.progress;
     let mut text = format!(
-        "{}: {stage}; {} of {} complete, {} in {} of {}, {} of measuring",
+        "{}: {stage}; {complete} of {} complete, {} in {measured} of {}, {} of measuring",
         run.directory,
-        run.complete,
         counted(run.launches as usize, "launch"),
-        counted(run.samples, "sample"),
-        run.measured,
+        counted(*samples, "sample"),
         counted(run.cells, "size"),
-        run.spent.rounded(),
+        spent.rounded(),
     );
-    if let Some(why) = &run.why {
-        text += &format!("; {} ended early, the last one: {}", counted(run.failed as usize, "launch"), first_line(why));
+    if let Some(why) = why {
+        text += &format!("; {} ended early, the last one: {}", counted(*failed as usize, "launch"), first_line(why));
     }
-    if let Some(silent) = run.silent.filter(|_| run.stage < Stage::Proven) {
-        text += &match run.ahead {
+    if let Some(silent) = silent.filter(|_| run.stage < Stage::Proven) {
+        text += &match ahead {
             // Clocks of hosts differ by less than that as a rule, and times of files are rounded.
             Some(ahead) if ahead.0 >= 1.0 => {
                 format!("; last written just now, by a clock that is {} ahead of this one", ahead.rounded())
@@ -56,7 +56,7 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
     {
         text += &format!("; {resume} goes on");
     } else if status.is_over() && run.stage < Stage::Proven {
-        let is_fresh = run.silent.is_some_and(|silent| silent.0 < LATE);
+        let is_fresh = silent.is_some_and(|silent| silent.0 < LATE);
         text += if is_fresh { "; if no more files come within a minute, submit" } else { "; submit" };
         text += " the script in it again to resume the run";
     }
@@ -82,16 +82,18 @@ mod tests {
             stage: Stage::Measured,
             resume: Some("`command`".to_owned()),
             launches: 3,
-            complete: 1,
-            failed: 1,
-            why: Some("a node died\n  more".to_owned()),
             cells: 8,
-            measured: 5,
-            samples: 120,
-            spent: Seconds(12.0),
+            progress: Progress {
+                complete: 1,
+                failed: 1,
+                why: Some("a node died\n  more".to_owned()),
+                measured: 5,
+                samples: 120,
+                spent: Seconds(12.0),
+                silent: Some(Seconds(2.0)),
+                ..Progress::default()
+            },
             held: None,
-            silent: Some(Seconds(2.0)),
-            ahead: None,
         };
         let mut submission = Submission::new(BatchSystem::Slurm, None);
         submission.jobs.push(SubmittedJob { job: "7".to_owned(), at: "2026-11-22T06:00:00Z".to_owned() });
@@ -110,7 +112,7 @@ mod tests {
         );
         assert!(!status.is_over());
         (status.queue, status.unanswered) = (None, Some("Unable to contact slurm controller\n".to_owned()));
-        status.runs[0].ahead = Some(Seconds(7.0));
+        status.runs[0].progress.ahead = Some(Seconds(7.0));
         let said = sentences(&status);
         assert_eq!(said[0], "Slurm job 7: the batch system cannot be asked (Unable to contact slurm controller)");
         assert!(said[1].ends_with("; last written just now, by a clock that is 7 s ahead of this one"), "{}", said[1]);
@@ -121,7 +123,7 @@ mod tests {
             sentences(&status)[1]
                 .ends_with("; if no more files come within a minute, submit the script in it again to resume the run")
         );
-        status.runs[0].silent = Some(Seconds(300.0));
+        status.runs[0].progress.silent = Some(Seconds(300.0));
         assert!(sentences(&status)[1].ends_with("; submit the script in it again to resume the run"));
         status.submission = None;
         assert!(sentences(&status)[0].ends_with("; `command` goes on"));

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::SystemTime;
 
+use serde::Serialize;
+
 use super::bounded::read_samples;
 use super::grown::whole_lines;
 use super::journal::JournalEntry;
@@ -11,25 +13,29 @@ use super::{COMPARISON, LAUNCHES, RunDir, SAMPLES};
 use crate::units::Seconds;
 
 /// Progress of a campaign.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Progress {
     /// When each launch began, in UTC, as in RFC 3339.
+    #[serde(skip)]
     pub begun: Vec<String>,
     /// Launches that were completed.
     pub complete: u32,
     /// Launches that ended early.
     pub failed: u32,
     /// Reason of the last launch that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Seconds that launches spent on measuring.
     pub spent: Seconds,
     /// Number of timings.
     pub samples: usize,
     /// Number of cells with a timing.
-    pub cells: usize,
+    pub measured: usize,
     /// Time since the last write, by the clock of the file system; 0 if that clock is ahead of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Seconds>,
-    /// Lead of the file system's clock over ours, if it is ahead.
+    /// Lead of the file system's clock, or of the writing host, over ours, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<Seconds>,
 }
 
@@ -65,7 +71,7 @@ impl RunDir {
                 cells.insert((collective, ranks, bytes));
             }
         }
-        progress.cells = cells.len();
+        progress.measured = cells.len();
         let changed = |name: &str| fs::metadata(self.file(name)).and_then(|found| found.modified()).ok();
         let last = [SAMPLES, LAUNCHES, COMPARISON].into_iter().filter_map(changed).max();
         match last.map(|last| SystemTime::now().duration_since(last)) {
@@ -99,7 +105,7 @@ mod tests {
         fs::write(run.file(SAMPLES), samples).expect("writes");
         let progress = run.progress();
         assert_eq!((progress.complete, progress.failed), (0, 1));
-        assert_eq!((progress.samples, progress.cells, progress.spent), (2, 1, Seconds(4.5)));
+        assert_eq!((progress.samples, progress.measured, progress.spent), (2, 1, Seconds(4.5)));
         assert_eq!(progress.why.as_deref(), Some("a node died"));
         assert!(progress.silent.is_some() && progress.ahead.is_none());
 
