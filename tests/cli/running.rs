@@ -50,7 +50,7 @@ impl Running {
         let mut run = Self { child: None, mpirun: mpi.mpirun.clone(), scratch: scratch.to_owned(), out };
         let mut command = run.bare();
         // Whichever comes first: on a busy machine so many calls may take minutes.
-        let bounds = ["--budget", "120s", "--calls", "30"];
+        let bounds = ["--budget", "240s", "--calls", "30"];
         command.args(["measure", "--np", "2,4", "--sizes", "1:64K", "--oversubscribe"]).args(bounds);
         command.args(["--hang-timeout", "4s", "--failures", "1000", "--seed", &seed.to_string(), "--mpirun"]);
         command.arg(&run.mpirun).arg("--out").arg(&run.out);
@@ -244,7 +244,7 @@ pub(crate) fn kill(pid: u32, signal: &str) {
 
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut happens: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(180);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !happens() {
         assert!(Instant::now() < deadline, "waited too long for {what}");
         thread::sleep(Duration::from_millis(20));
