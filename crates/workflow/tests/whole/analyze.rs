@@ -1,0 +1,62 @@
+//! Deciding anew on a run, and files of other rules.
+
+use collrules_record::Validation;
+use collrules_record::criteria::Criteria;
+use collrules_record::remark::Remark;
+use collrules_record::rundir;
+use collrules_record::tuning::revert_table;
+use collrules_record::validation::RevertedRange;
+use collrules_rules::Collective;
+use collrules_rules::hazard::RankRange;
+use collrules_workflow::publish::Published;
+
+use crate::stage::Stage;
+
+#[test]
+fn what_was_reverted_stays_reverted_in_later_analyses() {
+    let (mut stage, published) = Stage::tuned("--simulate=deceptive");
+    let reverted = published.validation.unwrap().reverted;
+    assert!(!reverted.is_empty());
+    // Other criteria make other rules, which have another digest.
+    let mut table = published.findings.table;
+    for min_gain in [0.03, 0.9, 0.03] {
+        let again = stage.analyze(None, Criteria { min_gain, ..Criteria::default() }, Default::default());
+        let kept = again.run.validation().unwrap().unwrap();
+        assert_eq!(kept.reverted, reverted, "{min_gain}");
+        assert!(kept.is_about(&again.tuning.as_ref().unwrap().digests()), "{min_gain}");
+        assert_eq!(revert_table(&again.findings.table, &reverted), again.findings.table, "{min_gain}");
+        assert_eq!(again.validation.is_some(), kept.round.is_some(), "{min_gain}");
+        assert!(again.findings.table == table || kept.round.is_none(), "{min_gain}: other rules were compared");
+        table = again.findings.table;
+    }
+}
+
+#[test]
+fn a_validation_of_other_rules_changes_no_decision() {
+    let (mut stage, published) = Stage::tuned("--simulate=stale --no-validate");
+    assert!(!published.findings.table.is_empty());
+    let (other, _) = Stage::tuned("--simulate=deceptive");
+    let foreign = other.run().validation().unwrap().unwrap();
+    let all =
+        RevertedRange { collective: Collective::Bcast, ranks: RankRange { first: 0, end: None }, lookup: (0, None) };
+    published.run.write_validation(&Validation { reverted: vec![all], ..foreign }).unwrap();
+    let again = stage.analyze(None, Criteria::default(), Default::default());
+    assert_eq!(again.findings.table, published.findings.table);
+    assert!(again.validation.is_none());
+    let is_left_out = |remark: &Remark| matches!(remark, Remark::OtherValidation(_));
+    assert!(again.findings.remarks.iter().any(is_left_out), "{:?}", again.findings.remarks);
+}
+
+#[test]
+fn rules_that_were_changed_are_neither_proven_nor_compared() {
+    let (stage, published) = Stage::tuned("--simulate=stale");
+    let intact = Published::open(&stage.path()).unwrap();
+    assert!(intact.validation.is_some() && intact.left_out.is_empty());
+    assert_eq!(intact.proof, published.proof);
+    std::fs::write(published.run.file(rundir::RULES), "0\n").unwrap();
+    let changed = Published::open(&stage.path()).unwrap();
+    assert!(changed.validation.is_none() && changed.proof.is_empty());
+    let left_out = &changed.left_out[..];
+    assert!(matches!(left_out, [Remark::OtherValidation(_), Remark::OtherProof(_)]), "{left_out:?}");
+    assert_eq!(changed.context().proof.len(), left_out.len(), "the report says so");
+}

@@ -1,0 +1,101 @@
+//! Rules for HAN: calls that it hands over, and its files from elsewhere.
+
+use std::path::Path;
+
+use collrules_record::rundir;
+use collrules_record::validation::{Outcome, ValidatedCell};
+use collrules_record::{HanRule, HanRules, Ranks};
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_rules::{Behaviour, Collective, Load, Release, han};
+use collrules_workflow::validate::Validated;
+use collrules_workflow::{WorkflowError, publish};
+
+use crate::stage::{Stage, bcast};
+
+#[test]
+fn calls_are_handed_over_from_han_and_compared_so() {
+    let (mut stage, published) = Stage::tuned("--simulate=han --ops bcast,reduce --np 2,8 --sizes 8,64K,4M --refine 0");
+    let findings = &published.findings;
+    assert_eq!(findings.han.rule(bcast(8)), HanRule::Simple, "{:?}", findings.han);
+    assert_eq!(findings.han.rule(bcast(4 << 20)), HanRule::Delegate);
+    assert!(!findings.han.touches(Collective::Bcast, Ranks(2)), "one host");
+    assert!(!findings.table.lookup(Collective::Bcast, 8, 4 << 20).is_builtin(), "segments beat the binomial tree");
+    assert!(han::is_han(stage.read(rundir::HAN).as_bytes()));
+    let validation = published.validation.as_ref().unwrap();
+    assert!(!validation.loses() && validation.settings.contains_key(HAN_FILE), "{validation:?}");
+    let round = validation.round.as_ref().unwrap();
+    let long = round.cells.iter().find(|cell| cell.cell == bcast(4 << 20)).unwrap();
+    assert!(long.handed && long.verdict == Outcome::Faster, "{long:?}");
+    let report = stage.read(rundir::REPORT);
+    assert!(
+        report.contains("accepts HAN's rules file") && report.contains("HAN, with its algorithm simple"),
+        "{report}"
+    );
+    // The tuning is whole, or it is none.
+    std::fs::write(published.run.file(rundir::HAN), "1 bcast 1 2 1 1 1 0 tuned\n").unwrap();
+    let error = stage.validate("--budget none --repair").map(drop).unwrap_err();
+    assert!(error.to_string().contains("and the findings next to it disagree"));
+}
+
+/// A file of HAN's from elsewhere, with what comes of its validation on 8 ranks of 4 hosts.
+fn from_elsewhere(scenario: &str, han: &str, rules: Option<&str>) -> (Stage, Result<Validated, WorkflowError>) {
+    let mut stage = Stage::new();
+    let [file, beside, out] = ["han-of-site.conf", "site.conf", "out"].map(|name| stage.directory.path().join(name));
+    std::fs::write(&file, han).unwrap();
+    let opened = match rules {
+        Some(rules) => {
+            std::fs::write(&beside, rules).unwrap();
+            publish::open(&beside, Some(&file))
+        }
+        None => publish::open(&file, None),
+    };
+    let words = format!("--simulate={scenario} --np 8 --budget none --repair");
+    let validated = stage.compare(&opened.unwrap(), false, &words, Some(&out));
+    (stage, validated)
+}
+
+#[test]
+fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
+    for rules in [None, Some("1\n7\n1\n8\n1\n0 6 0 0\n")] {
+        let (stage, validated) = from_elsewhere("han", "1 bcast 1 2 1 1 1 0 tuned\n", rules);
+        let validation = validated.unwrap().validation.unwrap();
+        assert!(!validation.loses() && !validation.reverted.is_empty(), "{validation:?}");
+        assert_eq!(validation.settings.contains_key(RULES_FILE), rules.is_some());
+        let first = &validation.round.as_ref().unwrap();
+        let is_bcast = |cell: &ValidatedCell| cell.cell.collective == Collective::Bcast;
+        assert!(first.cells.iter().all(|cell| cell.handed == is_bcast(cell)), "{:?}", first.cells);
+        // HAN carries out other collectives with broadcasts, on which rules act as well.
+        assert_eq!(first.cells.iter().any(|cell| !is_bcast(cell)), rules.is_some());
+        let text =
+            std::fs::read(stage.directory.path().join("out").join(rundir::HAN)).expect("what is left of the file");
+        let behaviour = Behaviour::latest(Release::V5_0);
+        let Load::Accepted(read) = han::load(&text, &behaviour) else { panic!("{}", String::from_utf8_lossy(&text)) };
+        let says = |bytes| HanRules::of_han(&read.to_table()).rule(bcast(bytes));
+        assert_eq!((says(1), says(1 << 20)), (HanRule::Delegate, HanRule::Default), "long messages are faster by HAN");
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_of_a_file_of_hans_is_named() {
+    let refused = |scenario, text: &str| {
+        let (_, validated) = from_elsewhere(scenario, text, None);
+        validated.map(drop).unwrap_err().to_string()
+    };
+    let error = refused("han", "1 bcast 1 2 1 1 1 0 xhc\n");
+    assert!(
+        error.contains("line 1") && error.contains("it was written for another release: 6.0 would read it"),
+        "{error}"
+    );
+    let error = refused("stale", "1 bcast 1 2 1 1 1 0 tuned\n");
+    assert!(error.contains("is for HAN, which runs only on communicators over several hosts"), "{error}");
+    let (_, confused) = from_elsewhere("han", "1\n7\n1\n8\n1\n0 6 0 0\n", Some("1\n7\n1\n8\n1\n0 6 0 0\n"));
+    assert!(confused.map(drop).unwrap_err().to_string().contains("this is a rules file for coll/tuned"));
+    let circle = "1 bcast 2 1 1 1 1 0 han 2 1 1 1 0 tuned\n";
+    let (stage, validated) = from_elsewhere("han", circle, None);
+    validated.expect("Open MPI goes on to tuned");
+    assert!(stage.notes.iter().any(|note| note.contains("bcast on inter_node cannot go to han")), "{:?}", stage.notes);
+    let rules = stage.directory.path().join("site.conf");
+    std::fs::write(&rules, "1\n7\n1\n8\n1\n0 6 0 0\n").unwrap();
+    let missing = publish::open(&rules, Some(Path::new("nowhere.conf"))).map(drop);
+    assert!(missing.unwrap_err().to_string().contains("nowhere.conf"));
+}

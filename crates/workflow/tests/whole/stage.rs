@@ -1,0 +1,244 @@
+//! Workflows on the simulated cluster, with options in the words of the command line, and on one where jobs die.
+
+use std::cell::Cell as Counter;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::{Args, Command};
+use collrules_record::criteria::Criteria;
+use collrules_record::options::{SystemOptions, TuneOptions, Validating};
+use collrules_record::rundir::RunDir;
+use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Survey, Tuning};
+use collrules_rules::Collective;
+use collrules_rules::settings::parameters::Parameters;
+use collrules_runner::launch::LaunchPlan;
+use collrules_runner::wire::{CallEnd, WorkerEvent};
+use collrules_runner::{Backend, RunnerError};
+use collrules_workflow::analyze::Source;
+use collrules_workflow::campaign::Begin;
+use collrules_workflow::publish::{self, Published};
+use collrules_workflow::start::{Started, start};
+use collrules_workflow::validate::{Validated, as_measured, validate};
+use collrules_workflow::{Event, Session, WorkflowError, tune};
+
+/// A cluster whose measuring jobs die after so many events, as long as there are lives to lose.
+struct Mortal {
+    cluster: Box<dyn Backend>,
+    lives: Rc<Counter<u32>>,
+    /// Time that a launch takes to start.
+    pause: Duration,
+    launches: Rc<Counter<u32>>,
+}
+
+/// Events of a job that dies.
+const EVENTS: u32 = 60;
+
+impl Backend for Mortal {
+    fn name(&self) -> &'static str {
+        self.cluster.name()
+    }
+
+    fn survey(&mut self) -> Result<Survey, RunnerError> {
+        self.cluster.survey()
+    }
+
+    fn launcher(&self, plan: &Plan) -> Vec<String> {
+        self.cluster.launcher(plan)
+    }
+
+    fn measure(
+        &mut self,
+        plan: &LaunchPlan,
+        report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        if plan.is_trial {
+            return self.cluster.measure(plan, report);
+        }
+        self.launches.set(self.launches.get() + 1);
+        std::thread::sleep(self.pause);
+        let mut left = (self.lives.get() > 0).then_some(EVENTS);
+        self.cluster.measure(plan, &mut |event| {
+            if let Some(left) = &mut left {
+                if *left == 0 {
+                    self.lives.set(self.lives.get() - 1);
+                    return Err(RunnerError::JobDied {
+                        status: "a rank was ended".to_owned(),
+                        doing: "testing".to_owned(),
+                        output: String::new(),
+                        outside: true,
+                    });
+                }
+                *left -= 1;
+            }
+            report(event)
+        })
+    }
+
+    fn parameters(&self) -> Result<Parameters, RunnerError> {
+        self.cluster.parameters()
+    }
+
+    fn serving(
+        &mut self,
+        rules: &Path,
+        calls: &[Cell],
+        without: &[Vec<Component>],
+    ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
+        self.cluster.serving(rules, calls, without)
+    }
+
+    fn pins(&mut self) -> Option<&mut BTreeMap<String, String>> {
+        self.cluster.pins()
+    }
+}
+
+/// Directory of a test, and what happened in it.
+pub(crate) struct Stage {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) notes: Vec<String>,
+    pub(crate) concluded: usize,
+    pub(crate) compared: usize,
+    pub(crate) pause: Duration,
+    pub(crate) launches: Rc<Counter<u32>>,
+    /// Measuring jobs of a session that die.
+    pub(crate) deaths: u32,
+    /// Failures of a session before it ends.
+    pub(crate) failures: u32,
+    /// Launches of comparisons in a session, before it is interrupted.
+    pub(crate) patience: usize,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            notes: Vec::new(),
+            concluded: 0,
+            compared: 0,
+            pause: Duration::ZERO,
+            launches: Rc::default(),
+            deaths: 0,
+            failures: 20,
+            patience: usize::MAX,
+        }
+    }
+
+    /// A tuned run, with options in words.
+    pub(crate) fn tuned(words: &str) -> (Self, Published) {
+        let mut stage = Self::new();
+        let published = stage.tune(words).unwrap();
+        (stage, published)
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().join("run")
+    }
+
+    pub(crate) fn run(&self) -> RunDir {
+        RunDir::open(self.path()).unwrap()
+    }
+
+    /// A file of the run.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    pub(crate) fn tune(&mut self, words: &str) -> Result<Published, WorkflowError> {
+        let begin = Begin::tuning(tuning(words), self.path());
+        self.play(|session| tune::tune(&begin, session))
+    }
+
+    /// Resumes the run with its own options.
+    pub(crate) fn resume(&mut self) -> Result<Published, WorkflowError> {
+        let begin = Begin::recorded(&self.path())?;
+        self.play(|session| tune::tune(&begin, session))
+    }
+
+    /// Decides anew on the samples of the run.
+    pub(crate) fn analyze(&mut self, out: Option<&str>, criteria: Criteria, policy: Policy) -> Published {
+        let (path, out) = (self.path(), out.map(|out| self.directory.path().join(out)));
+        self.play(|session| {
+            let (source, run) = Source::of_run(&path, session)?;
+            let findings = source.decide(criteria, policy)?;
+            let target = out.map_or(Ok(run), RunDir::prepare_derived)?;
+            publish::unproven(target, findings, source.manifest().cloned(), session)
+        })
+        .unwrap()
+    }
+
+    /// Compares the whole run with the default, or repairs it.
+    pub(crate) fn validate(&mut self, words: &str) -> Result<Validated, WorkflowError> {
+        let tuning = publish::open(&self.path(), None)?;
+        self.compare(&tuning, true, words, None)
+    }
+
+    /// Compares a tuning with the default; one of a run on the system of the run.
+    pub(crate) fn compare(
+        &mut self,
+        tuning: &Tuning,
+        is_whole: bool,
+        words: &str,
+        out: Option<&Path>,
+    ) -> Result<Validated, WorkflowError> {
+        let mut wanted: Validating = options(words);
+        if let Some(measured) = as_measured(tuning)? {
+            (wanted.system, wanted.timing) = (measured.system, measured.timing);
+            wanted.condition = measured.condition;
+        }
+        self.play(|session| validate(tuning, is_whole, &wanted, Vec::new(), out, session))
+    }
+
+    /// Runs a workflow.
+    pub(crate) fn play<T>(&mut self, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
+        let lives = Rc::new(Counter::new(self.deaths));
+        let (pause, launches) = (self.pause, Rc::clone(&self.launches));
+        let mortal = move |system: &SystemOptions, stop: &Arc<AtomicBool>| {
+            let started = start(system, stop)?;
+            let (lives, launches) = (Rc::clone(&lives), Rc::clone(&launches));
+            let backend = Box::new(Mortal { cluster: started.backend, lives, pause, launches });
+            Ok(Started { backend: backend as Box<dyn Backend>, ..started })
+        };
+        let (notes, concluded, compared) = (&mut self.notes, &mut self.concluded, &mut self.compared);
+        let (mut patience, stop) = (self.patience, Arc::<AtomicBool>::default());
+        let stopped = Arc::clone(&stop);
+        let mut watch = |event: Event<'_>| match event {
+            Event::Note(note) => notes.push(note.to_owned()),
+            Event::Concluded { .. } => *concluded += 1,
+            Event::Compared { .. } => *compared += 1,
+            Event::ArmLaunch { .. } => match patience.checked_sub(1) {
+                Some(left) => patience = left,
+                None => stopped.store(true, Ordering::Relaxed),
+            },
+            _ => {}
+        };
+        workflow(&mut Session {
+            stop,
+            failures: self.failures,
+            command: vec!["collrules".to_owned()],
+            start: &mortal,
+            watch: &mut watch,
+        })
+    }
+}
+
+/// Options in the words of the command line; later ones replace earlier ones.
+pub(crate) fn options<T: Args>(words: &str) -> T {
+    let command = T::augment_args(Command::new("test").no_binary_name(true).args_override_self(true));
+    T::from_arg_matches(&command.get_matches_from(words.split_whitespace())).unwrap()
+}
+
+/// A short tuning, with these options.
+pub(crate) fn tuning(words: &str) -> TuneOptions {
+    const SHORT: &str = "--ops bcast --np 8 --sizes 8,8K,1M --segments 8K --fanouts 4 --budget none --refine 1 \
+                         --refine-width 2";
+    options(&format!("{SHORT} {words}"))
+}
+
+/// A broadcast on 8 ranks.
+pub(crate) fn bcast(bytes: u64) -> Cell {
+    Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(bytes) }
+}
