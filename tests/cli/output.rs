@@ -16,7 +16,7 @@ fn fits(text: &str, width: usize) {
 }
 
 /// Everything that prints text about a run or a rules file.
-const SHOWN: [&str; 7] = [
+const SHOWN: [&str; 8] = [
     "tune --simulate --ops bcast,barrier --np 8 --sizes 1K,64K --out again",
     "explain run/rules.conf",
     "explain run/rules.conf --op bcast --np 8 --size 64K",
@@ -24,6 +24,7 @@ const SHOWN: [&str; 7] = [
     "diff run/rules.conf other.conf",
     "analyze run --out again",
     "plan --simulate --np 8 --ops bcast",
+    "validate run/rules.conf --pairs 2 --sizes 64K",
 ];
 
 #[test]

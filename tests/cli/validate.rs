@@ -1,5 +1,6 @@
 //! Comparing rules files with nothing, and repairing them.
 
+#[cfg(feature = "mpi")]
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,201 +10,27 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use collrules_record::Validation;
+#[cfg(feature = "mpi")]
 use collrules_record::validation::{Outcome, ValidatedCell};
 #[cfg(feature = "mpi")]
 use collrules_rules::deploy::params::with_block;
-use collrules_rules::{Choice, Collective, Release};
+#[cfg(feature = "mpi")]
+use collrules_rules::{Collective, Release};
 
-use crate::agreement::contradictions;
 use crate::made_once::DECEIVED;
 use crate::session::{Session, assert_said};
-use crate::support::{Ran, bounded, collrules, findings, means};
+use crate::support::{Ran, bounded, collrules};
 #[cfg(feature = "mpi")]
-use crate::support::{alone_under_each_release, alone_under_one_release, under_each_release};
+use crate::support::{alone_under_each_release, alone_under_one_release, means, under_each_release};
 
 fn validation(directory: &Path) -> Validation {
     serde_json::from_str(&fs::read_to_string(directory.join("validation.json")).unwrap()).unwrap()
 }
 
+#[cfg(feature = "mpi")]
 fn verdicts(validation: &Validation) -> BTreeMap<(u32, u64), Outcome> {
     let place = |cell: &ValidatedCell| ((cell.cell.ranks.0, cell.cell.bytes.0), cell.verdict);
     validation.round.as_ref().unwrap().cells.iter().map(place).collect()
-}
-
-fn served(directory: &Path, bytes: u64) -> Choice {
-    let table = means(&directory.join("rules.conf"), Release::V5_0);
-    assert_eq!(table, findings(directory).table, "the file says what the findings say");
-    table.lookup(Collective::Bcast, 8, bytes)
-}
-
-/// Rules that gain while they are measured, and take 1.5 times as long as the default under the file from 256 KiB on,
-/// are reverted there and nowhere else.
-#[test]
-fn tune_gives_back_what_does_not_hold() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("run");
-    collrules("tune --simulate=deceptive --np 2,8 --ops bcast --out", &out).exits(0);
-    assert_eq!(contradictions(&out), [""; 0]);
-    let held = served(&out, 128 << 10);
-    assert!(!held.is_builtin());
-    assert_eq!(served(&out, 32 << 10), held);
-    for bytes in [256 << 10, 300_000, 512 << 10, 1 << 20] {
-        assert_eq!(served(&out, bytes), Choice::BUILTIN, "{bytes}");
-    }
-    let validation = validation(&out);
-    let repaired: Vec<u64> = validation.round.as_ref().unwrap().repaired.iter().map(|cell| cell.bytes.0).collect();
-    assert!([256 << 10, 512 << 10, 1 << 20].iter().all(|bytes| repaired.contains(bytes)), "{repaired:?}");
-    assert!(repaired.iter().all(|bytes| *bytes >= 256 << 10), "{repaired:?}");
-    assert!(!validation.loses() && validation.is_confirmed());
-    assert_eq!(verdicts(&validation)[&(8, 128 << 10)], Outcome::Faster);
-    assert!(out.join("comparison.jsonl").is_file());
-    // All that is derived agrees with what is left.
-    let findings = findings(&out);
-    for cell in &findings.cells {
-        let bytes = cell.cell.lookup_bytes(Release::V5_0);
-        assert_eq!(cell.served, findings.table.lookup(Collective::Bcast, cell.cell.ranks.0.into(), bytes));
-    }
-    assert!(findings.crossovers.iter().all(|crossover| crossover.at.0 < 256 << 10), "{:?}", findings.crossovers);
-    assert!(findings.crossovers.iter().any(|crossover| crossover.above.is_builtin()), "{:?}", findings.crossovers);
-    assert!(findings.tree.worst_regret < 0.03, "what is not to be had is no loss: {}", findings.tree.worst_regret);
-    // An analysis of the run does not bring it back.
-    let again = scratch.path().join("again");
-    collrules(&format!("analyze {} --out", out.display()), &again).exits(0);
-    assert_eq!(served(&again, 512 << 10), Choice::BUILTIN);
-}
-
-/// A run is validated and repaired step by step: the comparison alone changes nothing, and its exit code tells; the
-/// repair does.
-#[test]
-fn a_run_is_validated_and_repaired_later() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("run");
-    DECEIVED.at(&out);
-    assert!(!out.join("validation.json").exists());
-    let before = fs::read_to_string(out.join("rules.conf")).unwrap();
-    // The simulation is that of the run; it need not be named again.
-    let ran = Ran::from(bounded().env("COLUMNS", "80").arg("validate").arg(&out).output().unwrap()).exits(8);
-    assert!(
-        ran.stdout.lines().all(|line| line.chars().count() <= 80 || line.starts_with("All numbers")),
-        "{}",
-        ran.stdout
-    );
-    // Its comments change; its rules stay.
-    let after = fs::read_to_string(out.join("rules.conf")).unwrap();
-    assert_ne!(after, before);
-    let rules = |text: &str| text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(rules(&after), rules(&before));
-    let found = verdicts(&validation(&out));
-    for (bytes, verdict) in [(4 << 10, Outcome::Same), (64 << 10, Outcome::Faster), (1 << 20, Outcome::Slower)] {
-        assert_eq!(found[&(8, bytes)], verdict, "{bytes}");
-    }
-    assert!(found.keys().any(|(_, bytes)| !bytes.is_power_of_two()), "sizes between: {found:?}");
-    assert!(validation(&out).settings["coll_tuned_dynamic_rules_filename"].contains("run/tunings/"));
-    collrules("validate --repair", &out.join("rules.conf")).exits(0);
-    let repaired = validation(&out).round.unwrap();
-    assert!(repaired.repaired.iter().any(|cell| cell.bytes.0 == 1 << 20), "{:?}", repaired.repaired);
-    assert_eq!(served(&out, 1 << 20), Choice::BUILTIN);
-    collrules("validate", &out).exits(0);
-}
-
-/// Rules that make no difference are called neither faster nor slower, but for one validation in 20: four or more of 20
-/// have a probability of 1.6 %.
-#[test]
-#[ignore = "part of `make test-all`"]
-fn rules_without_effect_are_found_to_have_none() {
-    let scratch = tempfile::tempdir().unwrap();
-    let rules = scratch.path().join("rules.conf");
-    fs::write(&rules, "1\n7\n3\n2 1\n0 0 0 0\n8 1\n0 8 0 0\n9 1\n0 0 0 0\n").unwrap();
-    let wrong = (1..=20).filter(|seed| {
-        let out = scratch.path().join(format!("{seed}"));
-        let arguments =
-            format!("validate {} --simulate=noise --np 8 --sizes 1:64K --seed {seed} --out", rules.display());
-        let ran = collrules(&arguments, &out);
-        assert!(matches!(ran.code, Some(0 | 8)), "{}", ran.stderr);
-        verdicts(&validation(&out)).values().any(|verdict| *verdict != Outcome::Same)
-    });
-    let wrong = wrong.count();
-    assert!(wrong < 4, "{wrong} of 20");
-}
-
-/// A file of unknown origin stays as it is; what is left of it is written beside the result, in its format.
-#[test]
-fn a_file_of_others_is_repaired_into_the_directory_of_the_result() {
-    let scratch = tempfile::tempdir().unwrap();
-    // The pipeline without segments takes 7 (a + bm) where the builtin takes 3; scatter_allgather is better when large.
-    for (name, text, release) in [
-        ("classic.conf", "1\n7\n3\n2 1\n0 0 0 0\n8 2\n0 3 0 0\n524288 8 0 0\n9 1\n0 0 0 0\n", "4.1"),
-        (
-            "rules.json",
-            r#"{"collectives": {"bcast": [{"comm_size_min": 8, "comm_size_max": 8, "rules": [
-                {"msg_size_min": 0, "msg_size_max": 524287, "alg": 3},
-                {"msg_size_min": 524288, "alg": "scatter_allgather"}]}]}}"#,
-            "6.0",
-        ),
-    ] {
-        let rules = scratch.path().join(name);
-        fs::write(&rules, text).unwrap();
-        let out = scratch.path().join(format!("{name}.out"));
-        let arguments =
-            format!("validate {} --simulate --simulated-release {release} --np 2,8 --repair --out", rules.display());
-        collrules(&arguments, &out).exits(0);
-        assert_eq!(fs::read_to_string(&rules).unwrap(), text);
-        let rules = out.join("rules.conf");
-        let repaired = fs::read_to_string(&rules).unwrap();
-        assert_eq!(repaired.trim_start().starts_with('{'), name == "rules.json", "{repaired}");
-        let left = means(&rules, release.parse().unwrap());
-        let algorithm = |bytes| left.lookup(Collective::Bcast, 8, bytes).algorithm;
-        assert_eq!((algorithm(4 << 10), algorithm(1 << 20)), (0, 8), "the pipeline is gone, scatter_allgather is not");
-        assert!(!validation(&out).loses());
-    }
-}
-
-/// A comparison that was cut short is gone on with: its samples stay, and the result is that of one that was not.
-#[test]
-fn a_comparison_that_was_cut_short_is_gone_on_with() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("run");
-    collrules("tune --simulate --np 8 --ops bcast,barrier --no-validate --out", &out).exits(0);
-    collrules("validate --seed 4", &out).exits(0);
-    let whole = validation(&out);
-    let log = out.join("comparison.jsonl");
-    let lines = fs::read_to_string(&log).unwrap();
-    // As if it had ended while the line of the sixth launch was written.
-    fs::remove_file(out.join("validation.json")).unwrap();
-    let kept: Vec<&str> = lines.split_inclusive('\n').take(7).collect();
-    let (torn, whole_lines) = kept.split_last().unwrap();
-    fs::write(&log, whole_lines.concat() + &torn[..torn.len() / 2]).unwrap();
-    collrules("validate --seed 4", &out).exits(0);
-    let resumed = validation(&out);
-    // What was cut is measured anew with other noise, which may tip a cell without a difference.
-    let faster = |of: &Validation| {
-        let verdicts = verdicts(of).into_iter().filter(|(_, verdict)| *verdict == Outcome::Faster);
-        verdicts.map(|(place, _)| place).collect::<Vec<_>>()
-    };
-    assert_eq!(faster(&resumed), faster(&whole));
-    assert!(fs::read_to_string(&log).unwrap().starts_with(&whole_lines.concat()));
-    // Once it is complete, another validation has launches of its own.
-    let before = fs::read_to_string(&log).unwrap();
-    collrules("validate --seed 4", &out).exits(0);
-    assert!(fs::read_to_string(&log).unwrap().strip_prefix(&before).unwrap().contains(r#"{"validation":1}"#));
-}
-
-/// A comparison of a few sizes confirms no others, and takes the place of nothing that is known.
-#[test]
-fn a_spot_check_confirms_what_it_compared() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("run");
-    DECEIVED.at(&out);
-    collrules("validate --sizes 64K --np 8", &out).exits(0);
-    let few = validation(&out);
-    assert_eq!(verdicts(&few)[&(8, 64 << 10)], Outcome::Faster);
-    assert!(few.round.as_ref().unwrap().unreached > 0 && !few.is_confirmed(), "{few:?}");
-    collrules("validate", &out).exits(8);
-    let (all, checks) = (verdicts(&validation(&out)), validation(&out).checks.len());
-    collrules("validate --sizes 64K --np 8", &out).exits(8);
-    let again = validation(&out);
-    assert_eq!((verdicts(&again), again.checks.len()), (all, checks));
-    assert_eq!(again.round.unwrap().unreached, 0);
 }
 
 #[test]
@@ -250,13 +77,6 @@ fn what_cannot_be_compared_is_refused() {
     assert_said!(session);
 }
 
-/// A file that loses 4 KiB and less to a pipeline without segments.
-const LOSING: &str = "1\n7\n3\n2 1\n0 0 0 0\n8 2\n0 3 0 0\n524288 8 0 0\n9 1\n0 0 0 0\n";
-
-fn repair_of(rules: &Path, out: &Path) -> Ran {
-    collrules(&format!("validate {} --simulate --simulated-release 4.1 --np 8 --repair --out", rules.display()), out)
-}
-
 /// Reverted ranges are written down next to the findings that they are about, or nowhere.
 #[test]
 fn results_go_where_they_belong() {
@@ -280,72 +100,6 @@ fn results_go_where_they_belong() {
     assert_eq!(fs::read(other.join("validation.json")).unwrap(), before);
     collrules(&format!("validate {one} --repair --out"), &runs[0]).exits(0);
     assert!(!validation(&runs[0]).reverted.is_empty());
-}
-
-/// Without samples there is no new decision: nothing claims one, nothing is made up in their place, and with the samples it
-/// is made.
-#[test]
-fn a_repair_that_fails_is_not_claimed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("run");
-    DECEIVED.at(&out);
-    let kept = ["rules.conf", "findings.json"].map(|name| (name, fs::read(out.join(name)).unwrap()));
-    let away = ["samples.csv", "launches.jsonl"].map(|name| (out.join(name), scratch.path().join(name)));
-    for (here, there) in &away {
-        fs::rename(here, there).unwrap();
-    }
-    collrules("validate --repair", &out).exits(3);
-    for (here, _) in &away {
-        assert!(!here.exists(), "{}", here.display());
-    }
-    for (name, content) in &kept {
-        assert_eq!(&fs::read(out.join(name)).unwrap(), content, "{name}");
-    }
-    assert!(!out.join("rules.conf.unproven").exists());
-    if out.join("validation.json").exists() {
-        let claimed = validation(&out);
-        assert!(claimed.reverted.is_empty() && claimed.round.is_none_or(|round| round.repaired.is_empty()));
-    }
-    // The comparison alone needs none of them.
-    collrules("validate", &out).exits(8);
-    for (here, there) in &away {
-        fs::rename(there, here).unwrap();
-    }
-    // As after a death between the two writes: what was reverted already is not written down twice.
-    collrules("validate --repair", &out).exits(0);
-    let reverted = validation(&out).reverted;
-    for (name, content) in &kept {
-        fs::write(out.join(name), content).unwrap();
-    }
-    collrules("validate --repair", &out).exits(0);
-    let again = validation(&out).reverted;
-    let twice = again.iter().enumerate().any(|(at, range)| again[..at].contains(range));
-    assert!(!twice && again.starts_with(&reverted), "{again:?}");
-    assert_eq!(served(&out, 1 << 20), Choice::BUILTIN);
-}
-
-/// Files of others stay as they are, whatever their text and wherever a link leads: jobs may be reading them.
-#[cfg(unix)]
-#[test]
-fn every_original_stays_as_it_is() {
-    use std::os::unix::fs::symlink;
-    let scratch = tempfile::tempdir().unwrap();
-    let site = scratch.path().join("site");
-    fs::create_dir(&site).unwrap();
-    let (target, link) = (site.join("tuned.conf"), scratch.path().join("rules.conf"));
-    symlink(&target, &link).unwrap();
-    // No UTF-8: comments of others may be in Latin-1.
-    let second = [b"# gr\xf6\xdfer\n", LOSING.as_bytes()].concat();
-    for (number, text) in [LOSING.as_bytes(), &second, LOSING.as_bytes()].into_iter().enumerate() {
-        fs::write(&target, text).unwrap();
-        let out = scratch.path().join(format!("out{number}"));
-        repair_of(&link, &out).exits(0);
-        assert_eq!(fs::read(&target).unwrap(), text);
-        assert!(link.is_symlink());
-        assert_ne!(fs::read(out.join("rules.conf")).unwrap(), text);
-        assert!(!out.join("rules.conf.unproven").exists());
-    }
-    assert_eq!(fs::read_dir(&site).unwrap().count(), 1);
 }
 
 /// Interrupted while it compares: what is said of the file, and the command that goes on, are right.

@@ -1,7 +1,6 @@
 //! Deciding anew on a run, and files of other rules.
 
 use collrules_record::Validation;
-use collrules_record::criteria::Criteria;
 use collrules_record::remark::Remark;
 use collrules_record::rundir;
 use collrules_record::tuning::revert_table;
@@ -19,8 +18,8 @@ fn what_was_reverted_stays_reverted_in_later_analyses() {
     assert!(!reverted.is_empty());
     // Other criteria make other rules, which have another digest.
     let mut table = published.findings.table;
-    for min_gain in [0.03, 0.9, 0.03] {
-        let again = stage.analyze(None, Criteria { min_gain, ..Criteria::default() }, Default::default());
+    for min_gain in [3, 90, 3] {
+        let again = stage.analyze(None, &format!("--min-gain {min_gain}"));
         let kept = again.run.validation().unwrap().unwrap();
         assert_eq!(kept.reverted, reverted, "{min_gain}");
         assert!(kept.is_about(&again.tuning.as_ref().unwrap().digests()), "{min_gain}");
@@ -40,7 +39,7 @@ fn a_validation_of_other_rules_changes_no_decision() {
     let all =
         RevertedRange { collective: Collective::Bcast, ranks: RankRange { first: 0, end: None }, lookup: (0, None) };
     published.run.write_validation(&Validation { reverted: vec![all], ..foreign }).unwrap();
-    let again = stage.analyze(None, Criteria::default(), Default::default());
+    let again = stage.analyze(None, "");
     assert_eq!(again.findings.table, published.findings.table);
     assert!(again.validation.is_none());
     let is_left_out = |remark: &Remark| matches!(remark, Remark::OtherValidation(_));

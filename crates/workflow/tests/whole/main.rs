@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[path = "../agreement/mod.rs"]
+mod agreement;
 mod analyze;
 mod han;
 mod repair;

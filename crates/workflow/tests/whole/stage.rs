@@ -11,10 +11,11 @@ use std::time::Duration;
 use clap::{Args, Command};
 use collrules_record::criteria::Criteria;
 use collrules_record::options::{SystemOptions, TuneOptions, Validating};
-use collrules_record::rundir::RunDir;
+use collrules_record::rundir::{RULES, RunDir};
+use collrules_record::validation::{Outcome, Round};
 use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Survey, Tuning};
-use collrules_rules::Collective;
 use collrules_rules::settings::parameters::Parameters;
+use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, load};
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{CallEnd, WorkerEvent};
 use collrules_runner::{Backend, RunnerError};
@@ -147,6 +148,13 @@ impl Stage {
         std::fs::read_to_string(self.path().join(name)).unwrap()
     }
 
+    /// The choice of the rules file, which says what the findings say.
+    pub(crate) fn served(&self, bytes: u64) -> Choice {
+        let table = means(&self.path().join(RULES), Release::V5_0);
+        assert_eq!(table, self.run().findings().unwrap().table);
+        table.lookup(Collective::Bcast, 8, bytes)
+    }
+
     pub(crate) fn tune(&mut self, words: &str) -> Result<Published, WorkflowError> {
         let begin = Begin::tuning(tuning(words), self.path());
         self.play(|session| tune::tune(&begin, session))
@@ -159,7 +167,8 @@ impl Stage {
     }
 
     /// Decides anew on the samples of the run.
-    pub(crate) fn analyze(&mut self, out: Option<&str>, criteria: Criteria, policy: Policy) -> Published {
+    pub(crate) fn analyze(&mut self, out: Option<&str>, words: &str) -> Published {
+        let Decision { criteria, policy } = options(words);
         let (path, out) = (self.path(), out.map(|out| self.directory.path().join(out)));
         self.play(|session| {
             let (source, run) = Source::of_run(&path, session)?;
@@ -225,6 +234,15 @@ impl Stage {
     }
 }
 
+/// Options of a decision.
+#[derive(Args)]
+struct Decision {
+    #[command(flatten)]
+    criteria: Criteria,
+    #[command(flatten)]
+    policy: Policy,
+}
+
 /// Options in the words of the command line; later ones replace earlier ones.
 pub(crate) fn options<T: Args>(words: &str) -> T {
     let command = T::augment_args(Command::new("test").no_binary_name(true).args_override_self(true));
@@ -236,6 +254,16 @@ pub(crate) fn tuning(words: &str) -> TuneOptions {
     const SHORT: &str = "--ops bcast --np 8 --sizes 8,8K,1M --segments 8K --fanouts 4 --budget none --refine 1 \
                          --refine-width 2";
     options(&format!("{SHORT} {words}"))
+}
+
+/// The meaning of a rules file for a release.
+pub(crate) fn means(file: &Path, release: Release) -> RuleTable {
+    load(&std::fs::read(file).unwrap(), &Behaviour::latest(release)).into_accepted().unwrap().to_table()
+}
+
+/// The verdict on each cell of a comparison.
+pub(crate) fn verdicts(round: &Round) -> BTreeMap<Cell, Outcome> {
+    round.cells.iter().map(|cell| (cell.cell, cell.verdict)).collect()
 }
 
 /// A broadcast on 8 ranks.
