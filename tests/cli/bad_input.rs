@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::session::{Session, assert_said};
-use crate::support::{Ran, data};
+use crate::support::{Ran, collrules, data};
 
 /// A run as small as they come.
 const TUNE: &str = "tune --simulate --np 2 --sizes 1K --no-validate --out";
@@ -227,4 +227,18 @@ fn the_builtin_alone_is_nothing_to_measure() {
     }
     assert!(!session.path("run").exists());
     assert_said!(session);
+}
+
+/// What cannot be called is refused before anything runs, with the option that helps.
+#[test]
+fn calls_that_do_not_exist_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let refused = |options: &str, why: &str| {
+        let arguments = format!("measure --simulate=stale --simulated-slots 4 --sizes 1K {options} --out");
+        collrules(&arguments, &scratch.path().join("run")).exits(2).complains(why);
+    };
+    refused("--buffers in-place --ops bcast,barrier,reduce", "no calls of barrier and bcast in place exist");
+    refused("--buffers in-place --ops gather --reference", "leave out --reference");
+    refused("--arrival random --ops allgatherv", "give --lateness");
+    refused("--arrival random --lateness=-1us --ops bcast", "--lateness");
 }

@@ -35,7 +35,6 @@ mod rooms;
 mod same_results;
 mod session;
 mod settings_search;
-mod simulated;
 mod site;
 mod support;
 mod tree;

@@ -5,6 +5,7 @@
 #[path = "../agreement/mod.rs"]
 mod agreement;
 mod analyze;
+mod decide;
 mod han;
 mod repair;
 mod resume;

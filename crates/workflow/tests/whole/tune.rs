@@ -9,7 +9,7 @@ use collrules_rules::{Choice, Collective, Release};
 use collrules_workflow::publish::Published;
 
 use crate::agreement::contradictions;
-use crate::stage::{Stage, bcast, tuning, verdicts};
+use crate::stage::{Stage, bcast, means, tuning, verdicts};
 
 #[test]
 fn tuning_leaves_proven_and_compared_rules_and_its_options() {
@@ -26,8 +26,12 @@ fn tuning_leaves_proven_and_compared_rules_and_its_options() {
 
 #[test]
 fn the_fastest_builtin_keeps_its_calls() {
-    let (_, published) = Stage::tuned("--simulate=fastest");
+    let (stage, published) = Stage::tuned("--simulate=fastest --ops bcast,scatter,barrier");
     assert!(published.findings.table.is_empty());
+    assert!(means(&published.run.file(rundir::RULES), Release::V4_1).is_empty(), "a legal file without rules");
+    for name in [rundir::MCA_PARAMS, rundir::REPORT, rundir::MANIFEST, rundir::SAMPLES] {
+        assert!(stage.path().join(name).is_file(), "{name}");
+    }
     assert!(published.validation.is_none(), "there is nothing to compare");
     assert_eq!(published.context().switch_on, Vec::<String>::new());
 }
