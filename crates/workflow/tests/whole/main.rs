@@ -9,5 +9,6 @@ mod decide;
 mod han;
 mod repair;
 mod resume;
+mod settings;
 mod stage;
 mod tune;
