@@ -21,7 +21,6 @@ mod inputs;
 mod install;
 mod instruments;
 mod large;
-mod layouts;
 mod made_once;
 mod merge;
 mod output;

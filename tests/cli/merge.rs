@@ -1,22 +1,20 @@
 //! One run of several.
 
+use std::path::Path;
+
 use collrules_record::Manifest;
-use collrules_record::findings::Findings;
-use collrules_report::remarks::remarks;
+use collrules_record::remark::Remark;
 
-use crate::support::{Ran, bounded};
+use crate::support::{Ran, bounded, findings};
 
-fn findings(run: &std::path::Path) -> Findings {
-    serde_json::from_str(&std::fs::read_to_string(run.join("findings.json")).unwrap()).unwrap()
+fn run(directory: &Path, arguments: &str) -> Ran {
+    bounded().current_dir(directory).args(arguments.split_whitespace()).output().unwrap().into()
 }
 
 #[test]
 fn runs_of_one_system_become_one() {
     let scratch = tempfile::tempdir().unwrap();
-    let run = |arguments: &str| -> Ran {
-        let mut command = bounded();
-        command.current_dir(scratch.path()).args(arguments.split_whitespace()).output().unwrap().into()
-    };
+    let run = |arguments: &str| run(scratch.path(), arguments);
     let measure = "measure --simulate --ops bcast,scatter --sizes 1:64K --launches 2 -q";
     run(&format!("{measure} --np 2,4 --out small")).exits(0);
     run(&format!("{measure} --np 8 --seed 5 --out large")).exits(0);
@@ -34,7 +32,8 @@ fn runs_of_one_system_become_one() {
         assert_eq!(one.points[0].time, other.points[0].time, "the samples are the same");
     }
     assert_eq!(both.cells.len(), 3 * small.cells.len() / 2);
-    assert!(!remarks(&both).iter().any(|remark| remark.starts_with("Launches with timings")), "{:?}", both.remarks);
+    let is_missing = |remark: &Remark| matches!(remark, Remark::MissingLaunches { .. });
+    assert!(!both.remarks.iter().any(is_missing), "{:?}", both.remarks);
 
     // Launches of one cell from two runs stay apart.
     run("merge large again --out twice").exits(0);
@@ -50,4 +49,22 @@ fn runs_of_one_system_become_one() {
     run("merge large again --out twice").exits(6);
     run("measure --resume both").exits(3);
     assert!(!scratch.path().join("wrong").exists());
+}
+
+#[test]
+fn runs_of_several_layouts_become_one() {
+    let scratch = tempfile::tempdir().unwrap();
+    let measure = "measure --simulate=arranged --simulated-slots 8 --simulated-ppn 2 --ops bcast --np 4 \
+                   --sizes 1K,64K,1M -q";
+    run(scratch.path(), &format!("{measure} --out full")).exits(0);
+    run(scratch.path(), &format!("{measure} --layout one-per-node --seed 5 --out each")).exits(0);
+    run(scratch.path(), "merge full each --out site").exits(0);
+    assert!(scratch.path().join("site/layout-one-per-node/samples.csv").is_file());
+    run(scratch.path(), "analyze site").exits(0);
+    let found = findings(&scratch.path().join("site"));
+    let served: Vec<_> = found.cells.iter().map(|cell| cell.served.algorithm).collect();
+    assert_eq!((served, found.layouts.len()), (vec![0, 2, 3], 2));
+    let lies_alike = "measure --simulate --simulated-slots 8 --simulated-ppn 2 --ops bcast --np 2 --sizes 8 --out same \
+                      --layout one-per-node --also-layout spread";
+    run(scratch.path(), lies_alike).exits(0).complains("it places all communicators as one-per-node does");
 }

@@ -7,6 +7,7 @@ mod agreement;
 mod analyze;
 mod decide;
 mod han;
+mod layouts;
 mod repair;
 mod resume;
 mod settings;
