@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use collrules_report::remarks::remarks;
+use collrules_record::remark::Remark;
 use collrules_rules::{Choice, Collective, Release, RuleTable, hazard};
 
 use crate::session::{Session, assert_said};
@@ -31,7 +31,8 @@ fn the_epyc_table_gives_rules() {
     assert!(findings.table.rules() > 0);
     assert_eq!(hazard::check(&findings.table), []);
     assert_eq!(rules(&out), findings.table);
-    assert!(remarks(&findings).iter().any(|remark| remark.ends_with("they need 15 %.")), "{:?}", findings.remarks);
+    let is_untested = |remark: &Remark| matches!(remark, Remark::Untested { .. });
+    assert!(findings.remarks.iter().any(is_untested), "{:?}", findings.remarks);
 }
 
 /// The race of a run keeps what the run's assumptions let rules choose: an analysis under fewer assumptions would know

@@ -15,7 +15,7 @@ fn run(directory: &Path, arguments: &str) -> Ran {
 fn runs_of_one_system_become_one() {
     let scratch = tempfile::tempdir().unwrap();
     let run = |arguments: &str| run(scratch.path(), arguments);
-    let measure = "measure --simulate --ops bcast,scatter --sizes 1:64K --launches 2 -q";
+    let measure = "measure --simulate --ops bcast,scatter --sizes 1,1K,64K --launches 2 -q";
     run(&format!("{measure} --np 2,4 --out small")).exits(0);
     run(&format!("{measure} --np 8 --seed 5 --out large")).exits(0);
     run(&format!("{measure} --np 8 --seed 6 --out again")).exits(0);
