@@ -321,6 +321,7 @@ fn reduce_around(ranks: u32, count: usize) -> Vec<Program> {
 
 /// Programs of the four algorithms give the bits that real calls give, and that the registry's orders give.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn programs_of_four_algorithms_give_the_bits_of_real_calls() {
     const COUNT: u32 = 600;
     let binomial = |ranks: u32| {

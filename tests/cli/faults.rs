@@ -195,6 +195,7 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
 /// A component that was switched on and that crashes by itself costs its own calls alone, also in a session that
 /// resumes.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn a_component_whose_calls_crash_is_left_out_and_the_rest_is_measured() {
     under_one_release(|mpi| {
         if !mpi.is_before(6) {

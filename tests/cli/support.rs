@@ -124,6 +124,7 @@ pub(crate) fn say(line: &str) {
 /// Returns true if several hosts can be had here, from the end of a script that makes them: it ends with 4 if the
 /// system cannot provide them, and for no other reason; any other failure is its own. Says aloud if not; in continuous
 /// integration they have to be there.
+#[cfg(feature = "mpi")]
 pub(crate) fn has_hosts(ran: &Ran) -> bool {
     let has = ran.code != Some(4);
     if !has {

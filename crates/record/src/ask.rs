@@ -123,7 +123,7 @@ mod tests {
     fn users_learn_once_what_is_waited_for() {
         static SAID: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
         tell_waiting(|said| SAID.lock().expect("a list").push(said.to_owned()));
-        let slow = format!("sleep {}; exec >&-; sleep 4; exit 5", SOON.as_secs() + 1);
+        let slow = format!("sleep {0}.3; exec >&-; sleep {0}.3; exit 5", SOON.as_secs());
         assert_eq!(shell(&slow, b"", PATIENCE).expect("answers").status.code(), Some(5));
         let said = SAID.lock().expect("a list");
         assert_eq!(said.iter().filter(|said| said.contains(&slow)).count(), 1, "{said:?}");
