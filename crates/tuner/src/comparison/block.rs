@@ -95,7 +95,7 @@ pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: &dyn Fn(&A
     (weights > 0.0).then(|| sum / weights)
 }
 
-/// The blocks with launches of two arms whose processors were in like places and as fast; all, if these are less than half,
+/// The blocks with launches of two arms whose processors were in like places and as fast; all, if these are half or less,
 /// or if the first arm had the slower processors more often than by chance: then it is the arm that puts ranks elsewhere, or
 /// that gives their cores other work.
 pub(super) fn alike<'a>(blocks: &'a [ArmBlock], arm: &Settings, base: &Settings) -> Vec<&'a ArmBlock> {
@@ -107,7 +107,7 @@ pub(super) fn alike<'a>(blocks: &'a [ArmBlock], arm: &Settings, base: &Settings)
     let slower = compared().filter(|(_, slower)| *slower == Some(true)).count() as f64;
     // As a sign test, with its correction for continuity.
     let is_own = 2.0 * slower - others > BY_CHANCE * others.sqrt() + 1.0;
-    if 2 * alike.len() < both.len() || is_own { both } else { alike }
+    if 2 * alike.len() <= both.len() || is_own { both } else { alike }
 }
 
 /// Ratio of core-to-core latencies up to which processors are in like places. It is 1.8 and more between threads of a core,

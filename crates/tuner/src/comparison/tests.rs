@@ -548,6 +548,7 @@ fn an_arm_that_places_ranks_elsewhere_is_compared() {
         super::block::alike(&blocks, &arm, &Settings::new()).len()
     };
     assert_eq!(counted(2, 0), 2, "most are elsewhere");
+    assert_eq!(counted(1, 1), 2, "a single pair shows nothing");
     assert_eq!(counted(2, 10), 10, "two may be by chance");
     assert_eq!(counted(6, 10), 16, "six of six are not");
 }
