@@ -103,7 +103,7 @@ fn unpacked<T: Clone>(values: &[T], words: &str) -> Option<Vec<T>> {
     if entries > MOST {
         return None;
     }
-    let mut list = Vec::with_capacity(entries);
+    let mut list = Vec::new();
     for EntryRange { first, count, climbs } in runs {
         let named = values.get(first..first.checked_add(if climbs { count } else { 1 })?)?;
         list.extend(named.iter().cycle().take(count).cloned());
