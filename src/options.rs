@@ -9,6 +9,8 @@ use collrules_record::manifest;
 use collrules_record::options::{Jobs, Launching};
 use collrules_workflow::WorkflowError;
 
+use crate::session::FAILURES;
+
 /// The named directory, or a new one; its name has the time, so that calls do not collide.
 pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
     out.map_or_else(|| PathBuf::from(format!("collrules-{what}-{}", manifest::stamp())), Path::to_owned)
@@ -33,7 +35,7 @@ pub(crate) struct EventArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Give up after this many launches that failed for no known reason
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = FAILURES)]
     pub(crate) failures: u32,
 }
 
