@@ -229,7 +229,7 @@ fn the_builtin_alone_is_nothing_to_measure() {
     assert_said!(session);
 }
 
-/// What cannot be called is refused before anything runs, with the option that helps.
+/// Calls that do not exist are refused before anything runs, with the option that helps.
 #[test]
 fn calls_that_do_not_exist_are_refused() {
     let scratch = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a comparison of settings tells users and programs.
+//! A comparison of settings, as users and programs are told of it.
 
 use std::fs;
 

@@ -35,7 +35,7 @@ pub struct RunStatus {
     pub launches: u32,
     /// Number of cells of its plan.
     pub cells: usize,
-    /// What it has measured.
+    /// Progress of its campaign.
     #[serde(flatten)]
     pub progress: Progress,
     /// True if a process holds the run; missing if that is unknown.

@@ -120,7 +120,7 @@ fn check(collective: Collective, reference: Reference, root: u32, blocks: &Block
 #[test]
 fn every_rank_gets_what_it_should_whatever_the_root() {
     for ranks in 2..=64 {
-        // All of many would take long.
+        // All roots of many ranks would take long.
         let roots = if ranks <= 32 { (0..ranks).collect() } else { vec![0, 1, ranks / 2, ranks - 1] };
         // Equal blocks, a remainder, and fewer elements than ranks.
         for blocks in [Blocks::equal(2, ranks), Blocks::share(u64::from(ranks) + 1, ranks), Blocks::share(1, ranks)] {

@@ -1,4 +1,4 @@
-//! What is decided on a cost model, whose crossovers are known on paper.
+//! Decisions on a cost model, whose crossovers are known on paper.
 
 use collrules_record::condition::{Arrival, BufferUse, Condition, Root};
 use collrules_record::findings::{Conduct, Crossover, TrialOutcome, Verdict};

@@ -41,7 +41,7 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
     assert!(!published.findings.remarks.iter().any(is_missing), "{:?}", published.findings.remarks);
 }
 
-/// What a comparison left: its launches without their time of day, and all results.
+/// The launches of a comparison, without their time of day, and all results.
 fn left_behind(run: &Path) -> (Vec<ArmLaunch>, Vec<(&'static str, String)>) {
     let log = ComparisonLog::open(&RunDir::open(run).unwrap()).unwrap();
     let timeless = |launch: &ArmLaunch| ArmLaunch { at: String::new(), seconds: Seconds(0.0), ..launch.clone() };

@@ -1,4 +1,4 @@
-//! What a tuning decides, and leaves behind.
+//! Decisions of a tuning, and the files that it leaves.
 
 use collrules_record::findings::CellFinding;
 use collrules_record::options::Request;
