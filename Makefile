@@ -109,7 +109,7 @@ ifneq ($(SETUP),no)
 	@scripts/setup-openmpi.sh $(RELEASES)
 endif
 	COLLRULES_OPENMPI=$$(for release in $(RELEASES); do ls -d $(CURDIR)/target/openmpi-$$release || true; done | paste -sd:) \
-	    $(CARGO) test --workspace --test cli -- --nocapture real_readers_agree what_is_measured_is tune_measures_everything
+	    $(CARGO) test --workspace --test cli -- --nocapture real_readers_agree what_is_measured_is tune_measures_everything long_events_arrive
 
 # The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.

@@ -10,6 +10,7 @@ use collrules_record::Candidate;
 use collrules_record::findings::CellFinding;
 use collrules_rules::Choice;
 use collrules_runner::mpi::worker::linked_library;
+use collrules_runner::wire::PROTOCOL;
 
 use crate::running::{Process, Running, is_alive, kill, wait_for};
 use crate::support::{
@@ -44,6 +45,26 @@ fn workers_that_do_not_do_their_job_are_named() {
         let other = "echo '@collrules {\"hello\":{\"protocol\":999,\"ranks\":1}}'; sleep 5";
         run(other).exits(4).complains("999");
         tune_with_worker(mpi, scratch.path(), Path::new("/nowhere/collrules-worker")).exits(4);
+    });
+}
+
+/// PMIx before 5.0.11 puts the beginning of an incomplete line before the next line of the other stream.
+#[test]
+fn long_events_arrive_whole_beside_messages_of_the_same_rank() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        // More than a pipe holds, so that messages come in between.
+        let long = "x".repeat(100_000);
+        let script = script(
+            scratch.path(),
+            &format!(
+                "[ \"$OMPI_COMM_WORLD_RANK\" = 0 ] || exit 0\n\
+                 echo '@collrules {{\"hello\":{{\"protocol\":{PROTOCOL},\"ranks\":2}}}}'\n\
+                 while :; do echo message >&2; done &\n\
+                 echo '@collrules {{\"failed\":{{\"why\":\"{long}\"}}}}'\nkill $!"
+            ),
+        );
+        tune_with_worker(mpi, scratch.path(), &script).exits(4).complains(&long);
     });
 }
 

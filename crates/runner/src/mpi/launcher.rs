@@ -23,6 +23,11 @@ use crate::wire::{CONTROLLER, WorkerEvent, WorkerRequest};
 /// ranks all ended while it started them waits forever, and ignores signals.
 const GUARD: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 
+/// Options of mpirun from 5.0 on that hand on output as it comes. Otherwise PMIx holds back the beginning of a line, and
+/// before 5.0.11 and in 6.0 and 6.1 hands it on with the next output of another stream of the rank: the worker's events
+/// got lost among messages of Open MPI.
+const UNBUFFERED: [&str; 2] = ["--output", ":raw"];
+
 /// Placeholders in the template of a launcher.
 const NP: &str = "{np}";
 const MCA: &str = "{mca}";
@@ -181,7 +186,7 @@ impl Launcher {
     /// The command for a job; without a number of ranks, one that fills all slots.
     pub fn command(&self, ranks: Option<Ranks>, settings: &[(String, String)]) -> Vec<String> {
         let (mpirun, template) = (&self.mpirun, &self.template);
-        let Some((mpirun, _)) = mpirun.as_ref().filter(|_| template.is_none()) else {
+        let Some((mpirun, version)) = mpirun.as_ref().filter(|_| template.is_none()) else {
             return filled_in(template.as_deref().unwrap_or_default(), ranks, settings, &self.worker);
         };
         let mut command = vec![mpirun.to_string_lossy().into_owned()];
@@ -191,6 +196,10 @@ impl Launcher {
                 // 5.0 calls it deprecated, but its successor there excludes any --map-by of the user's.
                 command.push("--oversubscribe".to_owned());
             }
+        }
+        // mpirun takes one option about output only, and the user's counts.
+        if version.major >= 5 && !self.arguments.iter().any(|word| word.contains("output")) {
+            command.extend(UNBUFFERED.map(str::to_owned));
         }
         command.extend(mca_options(settings));
         let mut arguments = self.arguments.iter().peekable();
