@@ -13,7 +13,7 @@ use collrules_record::Validation;
 #[cfg(feature = "mpi")]
 use collrules_record::validation::{Outcome, ValidatedCell};
 #[cfg(feature = "mpi")]
-use collrules_rules::deploy::params::with_block;
+use collrules_rules::deploy::{HAN_FILE, params::with_block};
 #[cfg(feature = "mpi")]
 use collrules_rules::{Collective, Release};
 
@@ -256,10 +256,13 @@ fn jobs_have_no_installed_settings() {
         fs::create_dir_all(&home).unwrap();
         let component = if mpi.version.starts_with('4') { "vader" } else { "sm" };
         let setting = format!("btl_{component}_eager_limit");
-        let text = with_block(Some(b"btl_base_verbose = 0\n"), &[format!("{setting} = 32768")]).unwrap();
+        let (han, file) = ("coll_han_use_dynamic_file_rules", scratch.path().join("han.conf"));
+        fs::write(&file, "1\n7\n1\n0 1\n1 1\n0 1\n").unwrap();
+        let block = [format!("{setting} = 32768"), format!("{han} = 1"), format!("{HAN_FILE} = {}", file.display())];
+        let text = with_block(Some(b"btl_base_verbose = 0\n"), &block).unwrap();
         fs::write(home.join("mca-params.conf"), text).unwrap();
         let (worker, log) = (scratch.path().join("worker"), scratch.path().join("log"));
-        let (real, seen) = (mpi.worker(), format!("echo \"$OMPI_MCA_{setting}\" >> {}", log.display()));
+        let (real, seen) = (mpi.worker(), format!("echo \"$OMPI_MCA_{setting} $OMPI_MCA_{han}\" >> {}", log.display()));
         fs::write(&worker, format!("#!/bin/sh\n{seen}\nexec {}\n", real.display())).unwrap();
         fs::set_permissions(&worker, fs::Permissions::from_mode(0o755)).unwrap();
         let rules = scratch.path().join("rules.conf");
@@ -269,8 +272,10 @@ fn jobs_have_no_installed_settings() {
             mpi.collrules(&format!("validate {} {arguments}", rules.display()), &scratch.path().join("out"));
         let ran =
             Ran::from(command.arg("--worker").arg(&worker).env("HOME", scratch.path().join("home")).output().unwrap());
-        ran.complains(&format!("installed settings are switched off in all jobs here: {setting}"));
+        let names = ["installed settings are switched off in all jobs here: ", &setting, han];
+        names.into_iter().for_each(|name| ran.complains(name));
         let seen = fs::read_to_string(&log).unwrap();
-        assert!(seen.lines().count() > 4 && seen.lines().all(|value| value == "4096"), "{seen}");
+        let is_off = |values: &str| ["4096 0", "4096 false"].contains(&values);
+        assert!(seen.lines().count() > 4 && seen.lines().all(is_off), "{seen}");
     });
 }

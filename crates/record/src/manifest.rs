@@ -137,7 +137,7 @@ pub struct Survey {
     pub algorithms: BTreeMap<Collective, Vec<(u32, String)>>,
     /// The collectives whose algorithm the library does not allow to change while a job runs.
     pub not_switchable: BTreeSet<Collective>,
-    /// `coll_tuned` parameters that were already set before collrules set any, by full name.
+    /// Forced algorithms and rules files of `coll/tuned` and `coll/han` that were set before collrules set any, by full name.
     pub preset: BTreeMap<String, String>,
     /// The components of Open MPI that may handle blocking collectives, with their priorities: the highest wins.
     pub components: BTreeMap<Component, i32>,

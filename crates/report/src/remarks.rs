@@ -13,7 +13,7 @@ use collrules_record::tree::Alternative;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Ranks};
 use collrules_rules::Collective;
-use collrules_rules::deploy::RULES_FILE;
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::registry::describe;
 use collrules_rules::words::{counted, plural, some};
 
@@ -152,7 +152,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             "{ranks} ranks ran on {slots} slots: the times include the operating system's scheduler, and the rules are \
              good only for oversubscribed jobs.",
         ),
-        Remark::Preset { name, value } if name == RULES_FILE => format!(
+        Remark::Preset { name, value } if [RULES_FILE, HAN_FILE].contains(&name.as_str()) => format!(
             "A rules file was active on this system, {value}. Nothing was measured with it, and the new settings \
              replace it.",
         ),

@@ -6,6 +6,7 @@ use std::fs;
 use collrules_record::manifest::Binding;
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::{Component, Survey, competitor};
+use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Collective, Version};
 use collrules_runner::wire::{PROTOCOL, WorkerEvent};
 use mpi::traits::{Communicator, CommunicatorCollectives};
@@ -90,7 +91,7 @@ fn not_switchable(tools: &Tools) -> BTreeSet<Collective> {
     Collective::ALL.into_iter().filter(refused).collect()
 }
 
-/// Parameters of `coll/tuned` that a user or a site has set already: they compete with rules.
+/// Parameters of `coll/tuned` and `coll/han` that a user or a site has set already: they compete with rules.
 fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
     let mut preset = BTreeMap::new();
     for collective in Collective::ALL {
@@ -99,9 +100,10 @@ fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
             preset.insert(name, id.to_string());
         }
     }
-    let rules = "coll_tuned_dynamic_rules_filename";
-    if let Some(file) = tools.text(rules)? {
-        preset.insert(rules.to_owned(), file);
+    for rules in [RULES_FILE, HAN_FILE] {
+        if let Some(file) = tools.text(rules)? {
+            preset.insert(rules.to_owned(), file);
+        }
     }
     Ok(preset)
 }

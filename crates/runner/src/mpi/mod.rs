@@ -21,7 +21,7 @@ use collrules_record::benchmark::{Benchmark, BenchmarkLine};
 use collrules_record::plan::Deployment;
 use collrules_record::units::Ranks;
 use collrules_record::{Candidate, Cell, Component, Layout, Plan, Survey};
-use collrules_rules::deploy::USE_HAN;
+use collrules_rules::deploy::{HAN_FILE, USE_HAN};
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::steps::Steps;
@@ -65,6 +65,8 @@ pub struct MpiBackend {
     pml: Option<String>,
     /// True if the user's own settings switch rules on.
     deployed: bool,
+    /// True if the user's own settings name rules of HAN.
+    has_han_rules: bool,
 }
 
 impl MpiBackend {
@@ -82,6 +84,7 @@ impl MpiBackend {
             hosts: Vec::new(),
             pml: None,
             deployed: false,
+            has_han_rules: false,
         }
     }
 
@@ -130,8 +133,8 @@ impl MpiBackend {
     /// Gives installed settings the values that they have without their installation, in every job. Returns their names.
     pub fn reset_installed(&mut self) -> Result<Vec<String>, RunnerError> {
         self.reset = self.launcher.without_installed()?.values;
-        // Launches that are compared with rules switch these off.
-        self.reset.retain(|name, _| ![USE_RULES, USE_HAN].contains(&name.as_str()));
+        // Each launch has a value of its own.
+        self.reset.remove(USE_RULES);
         Ok(self.reset.keys().cloned().collect())
     }
 
@@ -282,6 +285,9 @@ impl MpiBackend {
         let mut settings = self.pins.clone();
         if !self.deployed {
             settings.insert(USE_RULES.to_owned(), "1".to_owned());
+            if self.has_han_rules {
+                settings.entry(USE_HAN.to_owned()).or_insert_with(|| "0".to_owned());
+            }
         }
         settings.insert(RULES_FILE.to_owned(), rules.to_owned());
         settings.into_iter().collect()
@@ -369,6 +375,7 @@ impl Backend for MpiBackend {
         self.slots = survey.slots();
         self.hosts.clone_from(&survey.hosts);
         self.pml = survey.transport.as_ref().map(|transport| transport.pml.clone());
+        self.has_han_rules = survey.preset.contains_key(HAN_FILE);
         self.without_installed = deployed::without_installed(&survey.preset);
         Ok(survey)
     }
