@@ -213,9 +213,9 @@ impl UserJob {
         });
         let variables: Vec<(&String, &String)> = variables.collect();
         if let Some(Export { list, place }) = self.export().filter(|export| !export.has_all()) {
-            let own = own.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-            let ours = variables.iter().copied().chain(own).map(|(name, value)| format!(",{name}={value}"));
-            let list = ours.fold(list, |list, variable| list + &variable);
+            let own = own.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name);
+            // Names alone, whose values are in srun's environment: it would divide a value at its commas.
+            let list = variables.iter().map(|(name, _)| *name).chain(own).fold(list, |list, name| list + "," + name);
             match place {
                 Some((place, before)) => words[place] = format!("{before}{list}"),
                 None => {
@@ -334,8 +334,8 @@ mod tests {
             let command = program(words).command(&BTreeMap::from([("A".to_owned(), "b".to_owned())]), &own);
             command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(said("srun --export=HOME -n 2 sh -c x"), "--export=HOME,A=b,OWN=1 -n 2 sh -c x");
-        assert_eq!(said("srun -n 2 --export HOME,X=y sh"), "-n 2 --export HOME,X=y,A=b,OWN=1 sh");
+        assert_eq!(said("srun --export=HOME -n 2 sh -c x"), "--export=HOME,A,OWN -n 2 sh -c x");
+        assert_eq!(said("srun -n 2 --export HOME,X=y sh"), "-n 2 --export HOME,X=y,A,OWN sh");
         for untouched in ["-n 2 --export=ALL sh", "--export=X=1,all sh", "-n 2 sh --export=HOME", "-n 2 sh"] {
             assert_eq!(said(&format!("srun {untouched}")), untouched);
         }
