@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -161,9 +162,10 @@ impl UserJob {
         Some(settings.keys().map(values).collect())
     }
 
-    /// The place of the program among the words: the first one that can be started.
+    /// The place of the program among the words: the first one that can be started, unlike a file with hosts.
     fn program_place(&self) -> Option<usize> {
-        let is_program = |word: &String| !word.starts_with('-') && in_path(Path::new(word)).is_some();
+        let is_executable = |file: PathBuf| file.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+        let is_program = |word: &String| !word.starts_with('-') && in_path(Path::new(word)).is_some_and(is_executable);
         self.words[1..].iter().position(is_program).map(|place| place + 1)
     }
 
@@ -339,6 +341,13 @@ mod tests {
         for untouched in ["-n 2 --export=ALL sh", "--export=X=1,all sh", "-n 2 sh --export=HOME", "-n 2 sh"] {
             assert_eq!(said(&format!("srun {untouched}")), untouched);
         }
+    }
+
+    #[test]
+    fn files_of_options_are_no_programs() {
+        let hosts = tempfile::NamedTempFile::new().expect("a file");
+        let words = format!("mpirun --hostfile {} -np 2 sh -c x", hosts.path().display());
+        assert_eq!(program(&words).program_place(), Some(5));
     }
 
     #[test]
