@@ -58,7 +58,7 @@ pub struct LauncherOptions {
 ///
 /// In a template, `{np}` stands for the number of ranks, `{mca}` for settings as mpirun's options, and `{program}` for
 /// the program with its arguments. Without `{np}` it fills all slots, without `{mca}` settings are in the environment,
-/// and without `{program}` the program comes last.
+/// and without `{program}` the program comes last. A word with blanks is a command line for another shell.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     /// The mpirun and its version; with a template, the Open MPI whose libraries the worker uses.
@@ -280,22 +280,35 @@ fn filled_in(template: &[String], ranks: Option<Ranks>, settings: &[(String, Str
         command.extend(settings.iter().map(|(name, value)| format!("{}={value}", environment_name(name))));
     }
     let program = worker.to_string_lossy();
+    let options: Vec<String> = mca_options(settings).collect();
     for word in template {
-        match (word.as_str(), ranks) {
-            (MCA, _) => command.extend(mca_options(settings)),
-            // Launchers that fill the slots themselves get neither this option nor the one before.
-            (NP, None) => drop(command.pop()),
-            (word, None) if word.contains(NP) => {}
-            (word, ranks) => {
-                let ranks = ranks.map(|ranks| ranks.to_string()).unwrap_or_default();
-                command.push(word.replace(NP, &ranks).replace(PROGRAM, &program));
-            }
+        if word.contains(' ') {
+            let quoted: Vec<String> = options.iter().map(|word| shell_words::quote(word).into_owned()).collect();
+            let mut line = Vec::new();
+            word.split(' ').for_each(|word| fill(&mut line, word, ranks, &quoted, &shell_words::quote(&program)));
+            command.push(line.join(" "));
+        } else {
+            fill(&mut command, word, ranks, &options, &program);
         }
     }
     if !has(PROGRAM) {
         command.push(program.into_owned());
     }
     command
+}
+
+/// Adds a word of a template, with its placeholder filled in, to a command.
+fn fill(command: &mut Vec<String>, word: &str, ranks: Option<Ranks>, options: &[String], program: &str) {
+    match (word, ranks) {
+        (MCA, _) => command.extend_from_slice(options),
+        // Launchers that fill the slots themselves get neither this option nor the one before.
+        (NP, None) => drop(command.pop()),
+        (word, None) if word.contains(NP) => {}
+        (word, ranks) => {
+            let ranks = ranks.map(|ranks| ranks.to_string()).unwrap_or_default();
+            command.push(word.replace(NP, &ranks).replace(PROGRAM, program));
+        }
+    }
 }
 
 /// Returns true if a word sets a variable, as before a command in a shell or after `env`.
@@ -330,6 +343,9 @@ mod tests {
         assert_eq!(made("run -n {np} {mca} {program} --end", four), "run -n 4 --mca coll ^han,adapt /w --end");
         assert_eq!(made("run -n {np} {mca}", None), "run --mca coll ^han,adapt /w");
         assert_eq!(made("run --ranks={np} 'sh -c {program}' {mca}", None), "run sh -c /w --mca coll ^han,adapt");
+        let remote = "ssh n1 'exec mpirun -np {np} {mca} {program}'";
+        assert_eq!(made(remote, None), "ssh n1 exec mpirun --mca coll ^han,adapt /w");
+        assert_eq!(made(remote, four), "ssh n1 exec mpirun -np 4 --mca coll ^han,adapt /w");
         assert!(is_assignment("A=1") && !is_assignment("./a=b") && !is_assignment("--np=2"));
     }
 }
