@@ -121,6 +121,8 @@ impl MpiBackend {
             },
         )?;
         let survey = found.ok_or_else(|| RunnerError::WorkerFailed("it reported no survey".to_owned()))?;
+        // The log may be that of two starts, the first of which failed.
+        log.hosts.clone_from(&survey.hosts);
         Ok(Survey { transport: log.into_transport(), ..survey })
     }
 

@@ -35,7 +35,7 @@ pub fn logging() -> Vec<(String, String)> {
 #[derive(Debug, Default)]
 pub struct TransportLog {
     /// The host of each rank.
-    hosts: Vec<String>,
+    pub(super) hosts: Vec<String>,
     pml: Option<String>,
     mtl: Option<String>,
     inside: BTreeSet<String>,
