@@ -1,6 +1,6 @@
 //! `MPI_T`: reading and setting control variables.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_ulonglong};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong};
 use std::ptr;
 
 use mpi::ffi;
@@ -39,6 +39,11 @@ const LONGEST_TEXT: usize = 1 << 20;
 impl Variable {
     /// Fails unless the variable is of the type with this name.
     fn expect(&self, datatype: &str, name: &str) -> Result<(), ToolsError> {
+        if self.type_name() == datatype { Ok(()) } else { Err(ToolsError::OtherType(name.to_owned())) }
+    }
+
+    /// The name of the variable's type; empty if MPI does not tell.
+    fn type_name(&self) -> String {
         let mut text = [0 as c_char; 256];
         let mut len = 0;
         // SAFETY: the array is longer than MPI_MAX_OBJECT_NAME, the most that is written, and the type was given by
@@ -46,11 +51,7 @@ impl Variable {
         let code = unsafe { ffi::MPI_Type_get_name(self.datatype, text.as_mut_ptr(), &raw mut len) };
         // SAFETY: MPI ends the name with a zero within the array, which was all zeros before.
         let found = unsafe { CStr::from_ptr(text.as_ptr()) };
-        if code == ffi::MPI_SUCCESS as c_int && found.to_bytes() == datatype.as_bytes() {
-            Ok(())
-        } else {
-            Err(ToolsError::OtherType(name.to_owned()))
-        }
+        if code == ffi::MPI_SUCCESS as c_int { found.to_string_lossy().into_owned() } else { String::new() }
     }
 }
 
@@ -134,24 +135,19 @@ impl Tools {
     /// is empty.
     pub(crate) fn value(&self, name: &str) -> Result<Option<String>, ToolsError> {
         let Some(variable) = self.find(name) else { return Ok(None) };
-        let is = |kind| variable.expect(kind, name).is_ok();
-        if is("MPI_CHAR") {
-            return Ok(Some(self.text(name)?.unwrap_or_default()));
-        }
+        let kind = variable.type_name();
         // SAFETY: each time the C type of the MPI type, all bits of which are a value.
         let number = unsafe {
-            if is("MPI_INT") {
-                self.number::<c_int>(name, "MPI_INT")?.map(i128::from)
-            } else if is("MPI_UNSIGNED") {
-                self.number::<c_uint>(name, "MPI_UNSIGNED")?.map(i128::from)
-            } else if is("MPI_UNSIGNED_LONG") {
-                self.number::<c_ulong>(name, "MPI_UNSIGNED_LONG")?.map(i128::from)
-            } else if is("MPI_UNSIGNED_LONG_LONG") {
-                self.number::<c_ulonglong>(name, "MPI_UNSIGNED_LONG_LONG")?.map(i128::from)
-            } else if is("MPI_C_BOOL") {
-                return Ok(self.flag(name)?.map(|flag| flag.to_string()));
-            } else {
-                return Err(ToolsError::OtherType(name.to_owned()));
+            match kind.as_str() {
+                "MPI_CHAR" => return Ok(Some(self.text(name)?.unwrap_or_default())),
+                "MPI_C_BOOL" => return Ok(self.flag(name)?.map(|flag| flag.to_string())),
+                "MPI_INT" | "MPI_INT32_T" => self.number::<i32>(name, &kind)?.map(i128::from),
+                "MPI_UNSIGNED" | "MPI_UINT32_T" => self.number::<u32>(name, &kind)?.map(i128::from),
+                "MPI_LONG" => self.number::<c_long>(name, &kind)?.map(i128::from),
+                "MPI_UNSIGNED_LONG" => self.number::<c_ulong>(name, &kind)?.map(i128::from),
+                "MPI_INT64_T" => self.number::<i64>(name, &kind)?.map(i128::from),
+                "MPI_UNSIGNED_LONG_LONG" | "MPI_UINT64_T" => self.number::<u64>(name, &kind)?.map(i128::from),
+                _ => return Err(ToolsError::OtherType(name.to_owned())),
             }
         };
         let items = self.enumeration(name).unwrap_or_default();
