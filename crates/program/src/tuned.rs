@@ -3,7 +3,8 @@
 
 mod topology;
 
-use collrules_rules::{Choice, Collective, Ranks, Release, registry};
+use collrules_rules::effective::{EffectiveAlgorithm, effective};
+use collrules_rules::{Bytes, Call, Choice, Collective, Ranks, Release, registry};
 
 use self::topology::{Node, binary, binomial, chain, knomial};
 use crate::blocks::{BlockRange, Blocks};
@@ -92,14 +93,19 @@ pub enum Unplayable {
     },
 }
 
-/// The programs of all ranks for a call.
+/// The programs of all ranks for a call with single bytes. If an algorithm falls back to another one, these are the
+/// other's.
 pub fn tuned(
     release: Release,
     collective: Collective,
-    choice: Choice,
+    mut choice: Choice,
     ranks: u32,
     bytes: u64,
 ) -> Result<Vec<Program>, Unplayable> {
+    let runs = effective(release, collective, choice, &Call::new(collective, Ranks(ranks), Bytes(bytes)));
+    if matches!(runs.algorithm, EffectiveAlgorithm::Algorithm(algorithm) if algorithm.id != choice.algorithm) {
+        choice = Choice { algorithm: runs.choice.algorithm, faninout: runs.choice.faninout, ..choice };
+    }
     let found = registry::algorithm(release, collective, choice.algorithm).ok();
     let name = found.map(|algorithm| algorithm.name);
     let unknown = || Unplayable::Algorithm {
@@ -338,6 +344,16 @@ mod tests {
             assert!((found - expected).abs() < 1e-6, "{collective} {algorithm}: {found}");
         }
         assert!((link_times(Collective::Bcast, choice(3, 1024), 8) - (1.0 + 6.0 / 64.0)).abs() < 1e-6, "pipeline");
+    }
+
+    #[test]
+    fn what_falls_back_sends_the_messages_of_the_other() {
+        let few = |algorithm| tuned(Release::V4_1, Collective::Bcast, choice(algorithm, 0), 8, 7).expect("known");
+        assert_eq!(few(8), few(1));
+        let halves = |algorithm, segsize| tuned(Release::V4_1, Collective::Bcast, choice(algorithm, segsize), 8, 1000);
+        let chain = tuned(Release::V4_1, Collective::Bcast, choice(3, 501), 8, 1000);
+        assert_eq!(halves(4, 501), chain, "a single chain");
+        assert_ne!(halves(4, 500), chain);
     }
 
     #[test]
