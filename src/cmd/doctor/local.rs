@@ -96,9 +96,10 @@ pub(super) fn settings(mpirun: Option<&Path>, parameters: &Parameters) -> Vec<Do
             }
         }
     }
-    for (name, value) in env::vars() {
+    for (name, value) in env::vars_os() {
+        let name = name.to_string_lossy();
         let Some(parameter) = name.strip_prefix("OMPI_MCA_").filter(|parameter| is_coll(parameter)) else { continue };
-        findings.push(setting(parameter, &value, "the environment"));
+        findings.push(setting(parameter, &value.to_string_lossy(), "the environment"));
     }
     if findings.is_empty() {
         findings.push(DoctorFinding::ok("settings", "no parameter file and no variable sets anything of coll"));

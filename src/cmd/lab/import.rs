@@ -137,9 +137,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), WorkflowError> {
     collrules_import::add_all(&mut importer, &args.inputs)
         .map_err(|error| WorkflowError::open(&error.path, error.cause))?;
     let import = importer.finish().map_err(|cause| WorkflowError::Input(cause.to_string()))?;
-    let command = std::env::args().collect();
     let version = env!("CARGO_PKG_VERSION");
-    let manifest = ImportManifest::new(&import, release, args.release.is_some(), command, version);
+    let manifest = ImportManifest::new(&import, release, args.release.is_some(), command_line(), version);
     let run = collrules_import::create(args.out.clone(), &manifest, &import)?;
     let lines = if args.json {
         vec![serde_json::to_string_pretty(&ImportReport::new(&import))?]
