@@ -74,8 +74,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
             if !args.json {
                 summary::print(&published)?;
             }
-            let loses = published.validation.is_some_and(|validation| validation.loses());
-            Ok(if loses { Exit::SLOWER } else { Exit::DONE })
+            Ok(super::tune::exit(&published, true))
         }
         PortTask::TuneSome(mut begin, validating) => {
             let out = named_or_new(args.out.as_deref(), "run");

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Tune) -> Result<Exit, WorkflowError> {
 }
 
 /// A tuning without a comparison, at the user's request, is unconfirmed but no failure.
-fn exit(published: &Published, validates: bool) -> Exit {
+pub(super) fn exit(published: &Published, validates: bool) -> Exit {
     match &published.validation {
         _ if published.loses_by_settings() => Exit::SLOWER,
         Some(validation) if validation.loses() => Exit::SLOWER,
