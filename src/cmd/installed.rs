@@ -117,7 +117,20 @@ fn list_states(args: &InstalledArgs) -> Result<Vec<InstallState>, WorkflowError>
         let mut homes: Vec<PathBuf> = homes.flatten().map(|entry| entry.path()).collect();
         homes.sort_unstable();
         for newest in homes.iter().filter_map(|home| place::generations_in(home).pop()) {
-            let kept: Installed = rundir::read_json_file(&newest.join(INSTALLED), FORMAT)?;
+            let kept: Installed = match rundir::read_json_file(&newest.join(INSTALLED), FORMAT) {
+                Ok(kept) => kept,
+                Err(damaged) => {
+                    states.push(InstallState {
+                        openmpi: None,
+                        parameters: newest,
+                        standing: InstallStatus::Broken,
+                        scope: Vec::new(),
+                        notes: vec![damaged.to_string()],
+                        installed: None,
+                    });
+                    continue;
+                }
+            };
             match installation::find(Some(&kept.openmpi.prefix)) {
                 Ok(found) if known.contains(&found) => {}
                 Ok(found) => known.push(found),
