@@ -64,7 +64,7 @@ pub(crate) struct Try {
     /// Compare a number that the program prints, instead of the wall time: a regular expression, whose first group (or all
     /// of it) is the number. The last match counts, and lower is better
     #[arg(long, value_name = "REGEX")]
-    metric: Option<String>,
+    metric: Option<Regex>,
     /// Higher is better
     #[arg(long, requires = "metric")]
     higher_is_better: bool,
@@ -175,12 +175,11 @@ fn try_program(tuning: Option<&Tuning>, options: &Try, out: &Path) -> Result<AbT
         say("the installed tuning is switched off in all runs");
     }
     let behind = tuning.map(Published::of_tuning).transpose()?.flatten();
-    let pattern = options.metric.as_deref().map(Regex::new).transpose();
-    let pattern =
-        pattern.map_err(|cause| WorkflowError::Usage(format!("--metric is no regular expression: {cause}")))?;
-    let metric = match options.metric.clone() {
+    let metric = match &options.metric {
         None => RunMetric::WallTime,
-        Some(pattern) => RunMetric::Printed { pattern, higher_is_better: options.higher_is_better },
+        Some(pattern) => {
+            RunMetric::Printed { pattern: pattern.to_string(), higher_is_better: options.higher_is_better }
+        }
     };
     let end = |budget: Seconds| Instant::now().checked_add(Duration::try_from_secs_f64(budget.0).ok()?);
     let mut trial = AbTrial {
@@ -192,7 +191,6 @@ fn try_program(tuning: Option<&Tuning>, options: &Try, out: &Path) -> Result<AbT
         options,
         library,
         directory: &directory,
-        pattern,
         deadline: options.budget.and_then(end),
         longest: Duration::ZERO,
         tried: AbTest {
@@ -269,7 +267,6 @@ struct AbTrial<'a> {
     /// Profiling library, if the profiler is tested, or time in collectives is requested.
     library: Option<PathBuf>,
     directory: &'a RunDir,
-    pattern: Option<Regex>,
     /// End of the time for the test.
     deadline: Option<Instant>,
     /// Duration of the longest pair.
@@ -484,7 +481,7 @@ impl AbTrial<'_> {
 
     /// Returns the compared value of a run: its time, or a number that it printed.
     fn value(&self, took: Seconds, stdout: &Path) -> Result<f64, String> {
-        let Some(pattern) = &self.pattern else { return Ok(took.0) };
+        let Some(pattern) = &self.options.metric else { return Ok(took.0) };
         let bytes = fs::read(stdout).map_err(|cause| format!("its output cannot be read: {cause}"))?;
         let text = String::from_utf8_lossy(&bytes);
         let last =

@@ -17,6 +17,7 @@ use collrules_workflow::analyze::TABLE_RELEASE;
 use collrules_workflow::publish;
 
 use crate::screen;
+use crate::session::command_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Formats, known by their content: text of OSU micro-benchmarks, IMB-MPI1 and ReproMPI; output \
