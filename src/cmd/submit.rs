@@ -48,7 +48,8 @@ pub(crate) struct Submit {
 }
 
 pub(crate) fn run(args: &Submit) -> Result<(), WorkflowError> {
-    let program = std::env::current_exe().map_err(WorkflowError::Stdout)?;
+    let program = std::env::current_exe()
+        .map_err(|cause| WorkflowError::Environment(format!("the path of collrules itself is unknown: {cause}")))?;
     let command = command(args)?;
     let system = system(args)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("collrules-run-{}", manifest::stamp())));
@@ -227,7 +228,10 @@ fn hand_in(
         // The job may have been accepted.
         Err(cause) if cause.kind() == ErrorKind::TimedOut => return Err(refusal(cause.to_string())),
         answer => {
-            let words = |output: Output| String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let words = |output: Output| {
+                let said = [&output.stderr, &output.stdout].map(|said| String::from_utf8_lossy(said).trim().to_owned());
+                said.into_iter().find(|said| !said.is_empty()).unwrap_or_else(|| output.status.to_string())
+            };
             match before {
                 Some(before) => home.write_json(submission::SUBMISSION, &before)?,
                 None => home.remove(submission::SUBMISSION)?,
