@@ -59,7 +59,8 @@ pub fn run<I: Instrument>(
         // It can be resumed.
         Err(error @ WorkflowError::Incomplete { .. }) => Err(error),
         Err(error) => {
-            measured.give_up()?;
+            // What failed first is the cause.
+            let _ = measured.give_up();
             Err(error)
         }
         Ok(()) => finish(instrument, measured, session),

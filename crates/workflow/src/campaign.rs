@@ -331,7 +331,8 @@ fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurem
     if measured.log.is_empty()
         && let Err(error) = find_served(&mut measured, session)
     {
-        measured.give_up()?;
+        // What failed first is the cause.
+        let _ = measured.give_up();
         return Err(error);
     }
     Ok(measured)

@@ -142,9 +142,9 @@ fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> 
             .try_for_each(|(name, bytes)| directory.write_bytes(name, bytes).map(drop).map_err(WorkflowError::from))
             .and_then(|()| put(&after.path, after.text.as_deref().unwrap_or_default()));
         if let Err(cause) = written {
-            // No parameter file names these files.
+            // No parameter file names these files. What failed first is the cause.
             if is_new {
-                place::remove(&files, &kept)?;
+                let _ = place::remove(&files, &kept);
             }
             return Err(cause);
         }
