@@ -19,6 +19,7 @@ use collrules_workflow::start::{self, Started};
 
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::progress::say;
 
 /// Up to this size messages are small.
 const LARGEST_SMALL: Bytes = Bytes(8192);
@@ -123,7 +124,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, WorkflowError> {
         // The default needs no survey.
         Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new(), None),
         _ => {
-            let Started { backend, survey, release, .. } = start::mpi(&args.system, &interrupt::flag())?;
+            let Started { backend, survey, release, remarks, .. } = start::mpi(&args.system, &interrupt::flag())?;
+            remarks.iter().for_each(|remark| say(remark));
             if let Candidate::Tuned(choice) = args.candidate {
                 registry::algorithm(release, args.collective, choice.algorithm)
                     .map_err(|unknown| WorkflowError::usage(unknown.to_string()))?;

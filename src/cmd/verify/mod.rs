@@ -34,6 +34,7 @@ use serde_json::json;
 use super::install::scope::{describe_scope, list_mismatches};
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::progress::say;
 use crate::screen::{self, wrapped};
 
 #[derive(Debug, clap::Args)]
@@ -94,6 +95,8 @@ struct Verified {
 /// Checks if a rules file is obeyed.
 pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
     let started = start::mpi(&args.system, &interrupt::flag())?;
+    // What is deployed is not switched off, as the remarks say.
+    started.remarks.iter().filter(|_| !args.deployed).for_each(|remark| say(remark));
     tell(&ask(args, started).map_err(WorkflowError::unshown)?, args.json)
 }
 
