@@ -1,8 +1,5 @@
 //! Log of a measuring campaign, held by one process at a time.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-
 use super::bounded::{read_if_there, read_text};
 use super::error::RunDirError;
 use super::grown::LineFile;
@@ -44,12 +41,9 @@ impl RunLog {
     pub fn note_clock(&self, launch: u32, fact: &ClockFact) -> Result<(), RunDirError> {
         let path = self.run.file(CLOCK);
         let line = ClockLine { launch, fact: fact.clone() };
-        let written = serde_json::to_string(&line).map_err(io::Error::from).and_then(|text| {
-            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-            // In one call, so that an interruption leaves no more than the last line unfinished.
-            file.write_all(format!("{text}\n").as_bytes())
-        });
-        written.map_err(|cause| RunDirError::Append { path, cause: cause.to_string() })
+        let text = serde_json::to_string(&line)
+            .map_err(|cause| RunDirError::Append { path: path.clone(), cause: cause.to_string() })?;
+        LineFile::open(path)?.append(&format!("{text}\n"), false)
     }
 
     /// Adds rows to the samples, all at once.
