@@ -50,11 +50,6 @@ pub(crate) fn paint(ink: TextStyle, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Standard output, for text with escape codes.
-pub(crate) fn stdout() -> AutoStream<io::StdoutLock<'static>> {
-    AutoStream::auto(io::stdout().lock())
-}
-
 /// Standard error, for text with escape codes.
 pub(crate) fn stderr() -> AutoStream<io::StderrLock<'static>> {
     AutoStream::auto(io::stderr().lock())
@@ -99,7 +94,7 @@ fn wrap(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
 
 /// Prints text, with a line break at its end.
 pub(crate) fn print(text: &str) -> Result<(), WorkflowError> {
-    let mut out = stdout();
+    let mut out = AutoStream::auto(io::stdout().lock());
     let text = tame(text);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(WorkflowError::Stdout)

@@ -60,11 +60,6 @@ impl Conduct {
         };
         validation.checks.iter().filter_map(trial).collect()
     }
-
-    /// Notes on the rule, as short phrases.
-    pub fn phrases(&self) -> Vec<String> {
-        self.bits.phrase().map(str::to_owned).into_iter().collect()
-    }
 }
 
 /// Returns the worst effect on bits of the rules that these cells use.
@@ -149,8 +144,8 @@ mod tests {
         let doubling = find_conducts(3, None);
         assert_eq!(doubling.len(), 1, "none for the default");
         assert_eq!((doubling[0].first, doubling[0].last, doubling[0].bits), (Bytes(8192), Bytes(16384), Effect::Same));
-        assert_eq!(find_conducts(4, None)[0].phrases(), ["changes the order of sums"]);
-        assert_eq!(find_conducts(2, None)[0].phrases(), ["order of sums unknown"]);
+        assert_eq!(find_conducts(4, None)[0].bits.phrase(), Some("changes the order of sums"));
+        assert_eq!(find_conducts(2, None)[0].bits.phrase(), Some("order of sums unknown"));
     }
 
     #[test]

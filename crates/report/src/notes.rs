@@ -1,7 +1,6 @@
 //! Comments for the rules file: the evidence for each block.
 
 use collrules_record::Nodes;
-use collrules_record::findings::Conduct;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::Ranks;
 use collrules_rules::emit::Notes;
@@ -123,8 +122,8 @@ fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective
         let text = match stretches.iter().find(serves) {
             Some(stretch) => {
                 let sizes = collective.has_sizes().then(|| stretch.sizes());
-                let phrases = find_conduct(findings, stretch).map(Conduct::phrases).unwrap_or_default();
-                sizes.into_iter().chain(phrases).collect::<Vec<_>>().join("; ")
+                let phrase = find_conduct(findings, stretch).and_then(|conduct| conduct.bits.phrase());
+                sizes.into_iter().chain(phrase.map(str::to_owned)).collect::<Vec<_>>().join("; ")
             }
             None if choice.is_builtin() => "not measured here".to_owned(),
             None => continue,

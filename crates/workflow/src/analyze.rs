@@ -130,11 +130,6 @@ impl Source {
         Ok(Self { lost, ..Self::of_others(observations, release, found, name) })
     }
 
-    /// Returns the name of the timings.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Lists doubts about numbers of other programs.
     pub fn doubts(&self) -> Vec<Remark> {
         let lost = (self.lost > 0).then_some(Remark::LostRows(self.lost));

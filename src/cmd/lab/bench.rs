@@ -9,7 +9,7 @@ use collrules_record::cell::type_size;
 use collrules_record::options::{Launching, SystemOptions};
 use collrules_record::units::{Bytes, Ranks, powers_of_two};
 use collrules_record::values::size;
-use collrules_record::{Candidate, Cell, Component, Even, Layout, Tuning, competitor, rundir};
+use collrules_record::{Candidate, Cell, Component, Even, Layout, Tuning, competitor};
 use collrules_report::osu::OsuTable;
 use collrules_rules::{Collective, registry};
 use collrules_runner::{Backend, RunnerError};
@@ -119,7 +119,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Exit, WorkflowError> {
         return Err(WorkflowError::usage("--iterations has to be at least 1: 0 timed calls give no time".to_owned()));
     }
     let whole = args.rules.as_deref().map(publish::open_whole).transpose()?;
-    let rules = whole.as_ref().and_then(|whole| whole.tuned.as_ref()).map(|file| resolve(&file.path)).transpose()?;
+    // An absolute path, since every rank opens the file from its own directory.
+    let absolute = |path: &Path| path.canonicalize().map_err(|cause| WorkflowError::open(path, cause));
+    let rules = whole.as_ref().and_then(|whole| whole.tuned.as_ref()).map(|file| absolute(&file.path)).transpose()?;
     let (mut backend, competitors, even) = match args.candidate {
         // The default needs no survey.
         Candidate::Builtin => (start::launching(&args.system, &interrupt::flag())?, Vec::new(), None),
@@ -170,11 +172,6 @@ fn nodes(args: &BenchArgs, hosts: &[String]) -> Result<Option<Even>, WorkflowErr
     let even = Layout::Block.even(hosts, args.np);
     even.map(Some)
         .map_err(|why| WorkflowError::usage(format!("{mockup} cannot be timed on {} ranks here: {why}", args.np)))
-}
-
-/// An absolute path, since every rank opens the file from its own directory. A run directory becomes its rules file.
-fn resolve(path: &Path) -> Result<PathBuf, WorkflowError> {
-    rundir::within(path, rundir::RULES).canonicalize().map_err(|cause| WorkflowError::open(path, cause))
 }
 
 fn benchmark(args: &BenchArgs, without: Vec<Component>) -> Benchmark {

@@ -181,7 +181,7 @@ fn say_what_is_missing(source: &Source, session: &mut Session<'_>) -> Result<(),
         session.say(&format!(
             "only {complete} of {planned} launches are complete; `collrules lab guidelines --resume {}` measures the \
              others",
-            source.name()
+            source.name
         ));
     }
     Ok(())
@@ -200,9 +200,9 @@ fn judge(source: &Source, judging: &Checking) -> Result<Checked, WorkflowError> 
         },
         assumptions: source.assumptions((!judging.assume.is_empty()).then(|| judging.assumptions())),
         placement: manifest.map_or(&nowhere, |manifest| &manifest.plan.placement),
-        source: source.name(),
+        source: &source.name,
     };
-    let failed = WorkflowError::analysis(source.name());
+    let failed = WorkflowError::analysis(&source.name);
     let mut checked = check::check(&source.observations, &terms).map_err(&failed)?;
     if let (Some(observations), Some(run)) = (&source.under_rules, source.run()) {
         let after = check::check_under_rules(observations, &terms).map_err(&failed)?;
