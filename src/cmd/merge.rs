@@ -194,9 +194,9 @@ fn write_joined(parts: &[MergeInput], whole: Manifest, out: &Path) -> Result<(us
     }
     let run = RunDir::create(out, &manifest)?;
     let head = run.samples()?.text;
-    run.write(SAMPLES, &(head + &rows))?;
+    run.write(SAMPLES, head + &rows)?;
     if !clock.is_empty() {
-        run.write(CLOCK, &clock)?;
+        run.write(CLOCK, clock)?;
     }
     run.seal()?;
     Ok((samples, manifest.plan.cells.len()))

@@ -78,7 +78,7 @@ impl ImportReport {
 pub fn create(path: impl Into<PathBuf>, manifest: &ImportManifest, import: &Import) -> Result<RunDir, RunDirError> {
     let run = RunDir::prepare_derived(path)?;
     // The manifest last: what has one is complete.
-    run.write(rundir::SAMPLES, &rundir::samples_text(import.timings.iter().map(Imported::to_row)))?;
+    run.write(rundir::SAMPLES, rundir::samples_text(import.timings.iter().map(Imported::to_row)))?;
     run.write_json(rundir::IMPORT, &ImportReport::new(import))?;
     run.write_json(rundir::MANIFEST, manifest)?;
     run.seal()?;

@@ -147,8 +147,8 @@ fn write<I: Instrument>(run: &RunDir, found: &I::Found) -> Result<(), WorkflowEr
     I::write_more(run, found)?;
     run.write_json(file, found)?;
     if let Some(page) = I::PAGE {
-        run.write(page, &I::document(found).page(TOOL))?;
+        run.write(page, I::document(found).page(TOOL))?;
     }
-    run.write(text, &I::document(found).markdown())?;
+    run.write(text, I::document(found).markdown())?;
     Ok(())
 }

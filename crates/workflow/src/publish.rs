@@ -191,7 +191,7 @@ impl Published {
         for (name, _, text) in after.files() {
             // Until all files are in place, the rules are not confirmed.
             let marked = std::str::from_utf8(text).map(|text| confirmation::mark(text, true, &[]));
-            self.run.write_bytes(name, marked.as_deref().map_or(text, str::as_bytes))?;
+            self.run.write(name, marked.as_deref().map_or(text, str::as_bytes))?;
         }
         if after.han.is_none() {
             self.run.remove(rundir::HAN)?;
@@ -322,8 +322,8 @@ impl Published {
         }
         let context = self.context();
         let report = report::document(findings, &context);
-        run.write(rundir::REPORT, &report.markdown())?;
-        run.write(rundir::PAGE, &report.page(TOOL))?;
+        run.write(rundir::REPORT, report.markdown())?;
+        run.write(rundir::PAGE, report.page(TOOL))?;
         Ok(())
     }
 }
@@ -342,12 +342,12 @@ impl Published {
         let (run, settings) = (&self.run, self.switch());
         run.write(
             rundir::MCA_PARAMS,
-            &confirmation::mark(&settings.mca_params().map_err(WorkflowError::Settings)?, true, &[]),
+            confirmation::mark(&settings.mca_params().map_err(WorkflowError::Settings)?, true, &[]),
         )?;
-        run.write(rundir::ENVIRONMENT, &settings.environment())?;
+        run.write(rundir::ENVIRONMENT, settings.environment())?;
         // Of the three files, only this one cannot hold a path with blanks; the others still work.
         match settings.tune_file() {
-            Ok(text) => drop(run.write(rundir::TUNE, &text)?),
+            Ok(text) => drop(run.write(rundir::TUNE, text)?),
             Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
         }
         self.mark_rules()
@@ -381,7 +381,7 @@ impl Published {
             let Ok(text) = std::fs::read_to_string(self.run.file(name)) else { continue };
             let marked = confirmation::mark(&text, !is_confirmed, comments);
             if marked != text {
-                self.run.write(name, &marked)?;
+                self.run.write(name, marked)?;
             }
         }
         Ok(())

@@ -139,7 +139,7 @@ fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> 
         // Only the last step affects jobs.
         let written = contents
             .iter()
-            .try_for_each(|(name, bytes)| directory.write_bytes(name, bytes).map(drop).map_err(WorkflowError::from))
+            .try_for_each(|(name, bytes)| directory.write(name, bytes).map(drop).map_err(WorkflowError::from))
             .and_then(|()| put(&after.path, after.text.as_deref().unwrap_or_default()));
         if let Err(cause) = written {
             // No parameter file names these files. What failed first is the cause.

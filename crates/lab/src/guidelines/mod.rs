@@ -161,7 +161,7 @@ impl Instrument for Checking {
 
     fn write_more(run: &RunDir, checked: &Checked) -> Result<(), WorkflowError> {
         let table = report::csv(checked).map_err(|cause| WorkflowError::write(&run.file(TABLE), cause))?;
-        run.write(TABLE, &table)?;
+        run.write(TABLE, table)?;
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn prepared(
     for (name, path, text) in tuning.files() {
         let copy = run.file(name);
         if !copy.exists() {
-            run.write_bytes(name, text)?;
+            run.write(name, text)?;
         } else if std::fs::read(&copy).map_err(|cause| WorkflowError::open(&copy, cause))? != text {
             return Err(WorkflowError::Input(format!(
                 "{} was changed since this check began; restore it from {}, or begin a new check",

@@ -141,7 +141,7 @@ impl Instrument for Irregularity {
 
     fn write_more(run: &RunDir, found: &Irregular) -> Result<(), WorkflowError> {
         match header::header(found) {
-            Some(header) => drop(run.write(HEADER, &header)?),
+            Some(header) => drop(run.write(HEADER, header)?),
             // An earlier file would be taken for a present one.
             None => run.remove(HEADER)?,
         }

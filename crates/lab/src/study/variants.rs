@@ -85,7 +85,7 @@ pub fn compare_variants(
     compared.iter_mut().zip(costs).for_each(|(compared, costs)| compared.costs = costs);
     let about = about(definition, left_out, session);
     let document = side_by_side(&compared, noun, took_turns(&begun), &about);
-    RunDir::derived(out)?.write(README, &document.markdown())?;
+    RunDir::derived(out)?.write(README, document.markdown())?;
     Ok((document, compared.into_iter().map(|it| (it.directory, it.study)).collect()))
 }
 

@@ -353,14 +353,9 @@ impl RunDir {
     }
 
     /// Writes or replaces a derived file, whole or not at all.
-    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, RunDirError> {
-        self.write_bytes(name, text.as_bytes())
-    }
-
-    /// Writes a file of bytes that need not be text.
-    pub fn write_bytes(&self, name: &str, content: &[u8]) -> Result<PathBuf, RunDirError> {
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> Result<PathBuf, RunDirError> {
         let path = self.file(name);
-        match place(&path, content, |written| Ok(written.persist(&path).map(drop)?)) {
+        match place(&path, content.as_ref(), |written| Ok(written.persist(&path).map(drop)?)) {
             Ok(()) => Ok(path),
             Err(cause) => Err(RunDirError::Write { path, cause: cause.to_string() }),
         }

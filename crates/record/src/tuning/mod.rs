@@ -91,7 +91,7 @@ impl Tuning {
     pub fn store(&self, directory: &RunDir) -> Result<(), RunDirError> {
         self.files().try_for_each(|(_, path, text)| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            directory.write_bytes(&name, text).map(drop)
+            directory.write(&name, text).map(drop)
         })
     }
 

@@ -206,7 +206,7 @@ fn write_copy(
     };
     let tuning = tuning.moved(home.path(), rundir::RULES, rundir::HAN);
     prove::prove(started, home, &tuning, &subject.cells, not_obeyed)?;
-    tuning.files().try_for_each(|(name, _, text)| home.write_bytes(name, text).map(drop))?;
+    tuning.files().try_for_each(|(name, _, text)| home.write(name, text).map(drop))?;
     subject.tuning = tuning;
     Ok(())
 }
