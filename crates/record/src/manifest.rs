@@ -156,4 +156,9 @@ impl Survey {
     pub fn slots(&self) -> Ranks {
         Ranks(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX))
     }
+
+    /// The different hosts.
+    pub fn nodes(&self) -> BTreeSet<&String> {
+        self.hosts.iter().collect()
+    }
 }

@@ -1,6 +1,6 @@
 //! Preparation for launches: the backend, its survey, and the settings that it needs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::env;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -144,12 +144,11 @@ fn remarks(
     };
     let mut remarks = vec![format!("{}; {by}", found.allocation)];
     let Allocation { system: batch, nodes, slots, .. } = found.allocation;
-    let hosts: BTreeSet<&String> = survey.hosts.iter().collect();
-    if (hosts.len() as u32) < nodes {
+    let reached = survey.nodes().len();
+    if (reached as u32) < nodes {
         remarks.push(format!(
-            "jobs reach {} of these {nodes} nodes: this Open MPI may have been built without support for {batch}; \
+            "jobs reach {reached} of these {nodes} nodes: this Open MPI may have been built without support for {batch}; \
              --launcher or --mpirun-args '--hostfile FILE' names all",
-            hosts.len()
         ));
     } else if slots.0 > 0 && survey.slots() != slots {
         let here = survey.slots();

@@ -1,6 +1,6 @@
 //! Changes from one run to a later one, as plain data.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use collrules_record::clock::{ClockFact, ClockLine};
 use collrules_record::estimate::geometric_mean;
@@ -207,10 +207,7 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
         if all.is_empty() { "none".to_owned() } else { all }
     };
     let settings = |of: &BTreeMap<String, String>| list(&mut of.iter().map(|(name, value)| format!("{name}={value}")));
-    let hosts = |manifest: &Manifest| {
-        let hosts: BTreeSet<&String> = manifest.survey.hosts.iter().collect();
-        list(&mut hosts.into_iter().cloned())
-    };
+    let hosts = |manifest: &Manifest| list(&mut manifest.survey.nodes().into_iter().cloned());
     let (then, now) = (&before.survey, &after.survey);
     compare(RunProperty::Version, then.version.to_string(), now.version.to_string());
     compare(RunProperty::Library, then.library.clone(), now.library.clone());

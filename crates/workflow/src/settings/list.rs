@@ -48,8 +48,6 @@ fn leave_out_serving(transport: &Transport, settings: &mut [Setting]) {
 
 /// Checks if two ranks of the job share a node, and if there are several nodes.
 fn places(survey: &Survey) -> (bool, bool) {
-    let mut nodes = survey.hosts.clone();
-    nodes.sort_unstable();
-    nodes.dedup();
+    let nodes = survey.nodes();
     (nodes.len() < survey.hosts.len(), nodes.len() > 1)
 }

@@ -166,12 +166,9 @@ impl ProvenRun<'_, '_> {
         let left_out = all
             .iter()
             .filter_map(|setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? }));
-        let mut nodes = survey.hosts.clone();
-        nodes.sort_unstable();
-        nodes.dedup();
         Ok(Some(SettingsFindings {
             format: FORMAT,
-            nodes,
+            nodes: survey.nodes().into_iter().cloned().collect(),
             ranks,
             launches: launches.len() as u32,
             seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
