@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Merge) -> Result<(), WorkflowError> {
     for path in &args.runs {
         let run = RunDir::open(path)?;
         let manifest = run.manifest()?;
-        if let Some(known) = parts.iter().find(|other: &&MergeInput| same(other.run.path(), path)) {
+        if let Some(known) = parts.iter().find(|other: &&MergeInput| rundir::is_same_file(other.run.path(), path)) {
             return Err(WorkflowError::Usage(format!("{} is named twice", known.run.path().display())));
         }
         let reverted = run.validation()?.map_or(0, |validation| validation.reverted.len());
@@ -200,10 +200,6 @@ fn write_joined(parts: &[MergeInput], whole: Manifest, out: &Path) -> Result<(us
     }
     run.seal()?;
     Ok((samples, manifest.plan.cells.len()))
-}
-
-fn same(one: &Path, other: &Path) -> bool {
-    one == other || one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
 }
 
 fn damaged(run: &RunDir, row: &str) -> WorkflowError {

@@ -73,7 +73,8 @@ pub fn comments(findings: &Findings, gains: &Gains<'_>) -> Vec<String> {
             true => format!(", {}", sizes(conduct.collective, conduct.first, conduct.last)),
             false => String::new(),
         };
-        let said = trials.iter().cloned().chain(conduct.bits.phrase().map(str::to_owned)).collect::<Vec<_>>().join("; ");
+        let said =
+            trials.iter().cloned().chain(conduct.bits.phrase().map(str::to_owned)).collect::<Vec<_>>().join("; ");
         let words = confirmation::IN_PROGRAMS;
         (!trials.is_empty()).then(|| format!("{words}{} on {} ranks{sizes}: {said}", conduct.collective, conduct.ranks))
     };

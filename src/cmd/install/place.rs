@@ -45,7 +45,7 @@ impl InstallPlace {
     /// Keeps other installs from changing the parameter file, and removes temporary files of killed ones; none if there is
     /// nothing to change.
     pub(in crate::cmd) fn lock(&self, options: &Install) -> Result<Option<LockBeside>, WorkflowError> {
-        let file = resolved(&self.parameters);
+        let file = rundir::resolve(&self.parameters);
         let Some(directory) = file.parent().filter(|parent| parent.is_dir() && !options.dry_run) else {
             return Ok(None);
         };
@@ -74,7 +74,7 @@ impl InstallPlace {
         let homes = [Some(self.home.as_path()), elsewhere.filter(|home| *home != self.home)];
         for directory in homes.into_iter().flatten().flat_map(generations_in) {
             let why = match rundir::read_json_file::<Installed>(&directory.join(INSTALLED), FORMAT) {
-                Ok(installed) if same_file(&installed.parameters, &self.parameters) => {
+                Ok(installed) if rundir::is_same_file(&installed.parameters, &self.parameters) => {
                     found.own.push((directory, installed));
                     continue;
                 }
@@ -95,24 +95,10 @@ pub(in crate::cmd) struct Generations {
     pub(in crate::cmd) foreign: Vec<String>,
 }
 
-/// Returns true if two paths name one file, even if it does not exist.
-fn same_file(one: &Path, other: &Path) -> bool {
-    one == other || resolved(one) == resolved(other)
-}
-
-/// A path without links, as far as it exists.
-fn resolved(path: &Path) -> PathBuf {
-    match (path.canonicalize(), path.parent(), path.file_name()) {
-        (Ok(real), ..) => real,
-        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
-        _ => path.to_owned(),
-    }
-}
-
 /// Refuses a parameter file outside of the named installation: a user who names a private directory does not expect
 /// changes to the system's file.
 fn refuse_elsewhere(named: &Path, openmpi: &Installation, parameters: &Path) -> Result<(), WorkflowError> {
-    let (prefix, file) = (resolved(&openmpi.prefix), resolved(parameters));
+    let (prefix, file) = (rundir::resolve(&openmpi.prefix), rundir::resolve(parameters));
     if file.starts_with(&prefix) {
         return Ok(());
     }
@@ -148,7 +134,7 @@ fn name(prefix: &Path) -> String {
 /// its last change. If it named none, nothing is known of those before.
 pub(in crate::cmd) fn may_be_read(install: &(PathBuf, Installed), now: Option<&Path>, before: Option<&Path>) -> bool {
     let (directory, installed) = install;
-    let is = |named: Option<&Path>| named.is_some_and(|named| same_file(named, directory));
+    let is = |named: Option<&Path>| named.is_some_and(|named| rundir::is_same_file(named, directory));
     let has_rules = [RULES, HAN].iter().any(|name| installed.files.contains_key(*name));
     is(now) || (has_rules && (is(before) || before.is_none() || before == now))
 }

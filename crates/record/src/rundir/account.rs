@@ -57,7 +57,10 @@ pub(super) fn change_of_samples(journal: &JournalText, text: &str, apart: &BTree
         known = length;
     }
     // A journal that was not written here may end within a character.
-    let behind: BTreeSet<_> = String::from_utf8_lossy(&bytes[known..]).lines().filter_map(|line| launch_of(&row_of(line).ok()?, apart)).collect();
+    let behind: BTreeSet<_> = String::from_utf8_lossy(&bytes[known..])
+        .lines()
+        .filter_map(|line| launch_of(&row_of(line).ok()?, apart))
+        .collect();
     let turns = |entry: &&JournalEntry| matches!(entry, JournalEntry::Begun { .. } | JournalEntry::Ended { .. });
     let last = journal.lines.iter().map(|line| &line.entry).rfind(turns);
     let allowed = usize::from(last.is_some_and(|entry| matches!(entry, JournalEntry::Begun { .. })));

@@ -417,6 +417,21 @@ pub fn put(path: &Path, text: &str) -> io::Result<()> {
     }
 }
 
+/// Returns true if two paths name one file, even if it does not exist.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other || resolve(one) == resolve(other)
+}
+
+/// Returns a path without links, as far as it exists.
+pub fn resolve(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        (Err(_), Some(parent), Some(name)) if parent == Path::new("") => resolve(Path::new(".")).join(name),
+        (Err(_), Some(parent), Some(name)) => resolve(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
 /// Writes a text, whole or not at all, under a name that must not exist yet.
 pub fn put_new(path: &Path, text: impl AsRef<[u8]>) -> io::Result<()> {
     place(path, text.as_ref(), |written| Ok(written.persist_noclobber(path).map(drop)?))

@@ -25,7 +25,7 @@ use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
 use collrules_record::options::{TimingOptions, Validating};
 use collrules_record::plan::Deployment;
-use collrules_record::rundir::{ComparisonLog, RunDir};
+use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::validation::Round;
 use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
@@ -129,7 +129,7 @@ pub fn validate(
         subject.refuse_if_in_force(&started.survey, session)?;
     }
     let options = &Validating { middle: options.middle.or_else(|| subject.middle()), ..options.clone() };
-    let elsewhere = |run: &RunDir| out.is_some_and(|out| !subject::same(out, run.path()));
+    let elsewhere = |run: &RunDir| out.is_some_and(|out| !rundir::is_same_file(out, run.path()));
     if options.repair && subject.run().is_some_and(elsewhere) {
         return Err(WorkflowError::Usage(format!(
             "repairs of a run's rules are recorded in the run: leave out --out, or repair a copy of {} under another \

@@ -244,7 +244,7 @@ impl ValidationSubject {
                 return Ok(other);
             }
         }
-        if let Some(run) = self.run().filter(|run| out.is_none_or(|out| same(out, run.path()))) {
+        if let Some(run) = self.run().filter(|run| out.is_none_or(|out| rundir::is_same_file(out, run.path()))) {
             return Ok(run.clone());
         }
         let out = out.map_or_else(default_home, Path::to_owned);
@@ -253,7 +253,7 @@ impl ValidationSubject {
             return Ok(RunDir::prepare_derived(out)?);
         }
         let home = RunDir::derived(out)?;
-        let about_another = |before: Validation| !same(Path::new(&before.rules), self.tuning.path());
+        let about_another = |before: Validation| !rundir::is_same_file(Path::new(&before.rules), self.tuning.path());
         if [rundir::MANIFEST, rundir::FINDINGS].iter().any(|name| home.file(name).exists())
             || home.validation()?.is_some_and(about_another)
         {
@@ -291,12 +291,6 @@ impl ValidationSubject {
              compare it with; switch it off there for the comparison",
         )))
     }
-}
-
-/// Returns true if two paths name one file.
-pub(super) fn same(one: &Path, other: &Path) -> bool {
-    let resolved = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    matches!((resolved(one), resolved(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Default directory for results of a file outside of runs.
