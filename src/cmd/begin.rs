@@ -107,7 +107,7 @@ fn refuse_decided(given: &Given) -> Result<(), WorkflowError> {
 fn may_change(id: &str) -> bool {
     const FREE: [&str; 6] = ["budget", "validate", "max_loss", "also_layout", "verbose", "quiet"];
     FREE.contains(&id)
-        || declares::<SystemOptions<Launching>>(id)
+        || (id != "layout" && declares::<SystemOptions<Launching>>(id))
         || declares::<Criteria>(id)
         || declares::<SessionArgs>(id)
 }
@@ -158,7 +158,16 @@ mod tests {
         assert_eq!(resumed_as, expected);
         let Jobs::Mpi(launching) = resumed_as.system.jobs else { panic!("nothing is simulated") };
         assert_eq!(launching.hang_timeout, Seconds(9.0));
-        for decided in ["--np 2", "--safety standard", "--refine-np", "--simulate=noise", "--sync barrier", "--out x"] {
+        let decided = [
+            "--np 2",
+            "--safety standard",
+            "--refine-np",
+            "--simulate=noise",
+            "--sync barrier",
+            "--layout spread",
+            "--out x",
+        ];
+        for decided in decided {
             let now = tune(&format!("tune --resume there {decided}"));
             let refused = refuse_decided(&now.given).expect_err("would be another plan").to_string();
             let name = decided.split([' ', '=']).next().unwrap_or_default();
