@@ -89,6 +89,12 @@ pub fn drift(
     };
     let before = published.manifest.clone().ok_or_else(unknown)?;
     let experiment = &before.experiment;
+    let layout = experiment.system.layout;
+    if options.system.layout != layout {
+        return Err(WorkflowError::usage(format!(
+            "{shown} was measured with --layout {layout}, and other ranks of a machine have other times: leave out --layout"
+        )));
+    }
     let log = ComparisonLog::open(&run)?;
     let mut started = session.start(&options.system)?;
     refuse_other(&run, &before, &started)?;

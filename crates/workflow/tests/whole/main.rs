@@ -6,6 +6,7 @@
 mod agreement;
 mod analyze;
 mod decide;
+mod drift;
 mod han;
 mod layouts;
 mod repair;

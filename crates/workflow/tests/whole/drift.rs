@@ -1,0 +1,18 @@
+//! Checks of a run for drift.
+
+use collrules_workflow::drift::{Drifting, drift};
+
+use crate::stage::{Stage, options};
+
+/// The error of a check with these options.
+fn refused(stage: &mut Stage, words: &str) -> String {
+    let (run, drifting): (_, Drifting) = (stage.path(), options(&format!("--simulate=stale {words}")));
+    stage.play(|session| drift(&run, &drifting, None, session)).map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn another_layout_is_no_drift() {
+    let (mut stage, _) = Stage::tuned("--simulate=stale");
+    let error = refused(&mut stage, "--layout spread");
+    assert!(error.contains("leave out --layout"), "{error}");
+}
