@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use collrules_record::Manifest;
 use collrules_record::findings::Findings;
+use collrules_record::options::{Jobs, Launching};
 use collrules_record::remark::Remark;
+use collrules_record::settings::Settings;
 use collrules_rules::registry;
 
 /// Remarks for the findings of a run.
@@ -17,8 +19,14 @@ pub(crate) fn of_run(manifest: &Manifest) -> Vec<Remark> {
     let preset = survey.preset.iter().map(|(name, value)| (name.clone(), value.clone()));
     remarks.extend(preset.map(|(name, value)| Remark::Preset { name, value }));
     remarks.extend((!pins.is_empty()).then(|| Remark::Pins(pins.clone())));
-    remarks.extend(pins.contains_key("coll_han_priority").then_some(Remark::HanOff));
+    remarks.extend(is_han_off(&manifest.experiment.system.jobs, pins).then_some(Remark::HanOff));
     remarks
+}
+
+/// Returns true if `--disable-han` acted: settings of the user, and components that crash, pin priorities too.
+fn is_han_off(jobs: &Jobs, pins: &Settings) -> bool {
+    matches!(jobs, Jobs::Mpi(Launching { disable_han: true, .. }))
+        && pins.get("coll_han_priority").is_some_and(|priority| priority == "0")
 }
 
 /// Requirements of the chosen algorithms on programs.
@@ -33,4 +41,20 @@ pub(crate) fn of_rules(findings: &Findings) -> Option<Remark> {
     });
     let choices: BTreeSet<_> = touchy.collect();
     (!choices.is_empty()).then_some(Remark::Datatypes(choices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_priority_of_the_user_does_not_say_that_han_was_switched_off() {
+        let pins = |priority: &str| Settings::from([("coll_han_priority".to_owned(), priority.to_owned())]);
+        let jobs = |disable_han| Jobs::Mpi(Launching { disable_han, ..Launching::default() });
+        assert!(is_han_off(&jobs(true), &pins("0")));
+        assert!(!is_han_off(&jobs(true), &Settings::new()), "there is one host");
+        assert!(!is_han_off(&jobs(true), &pins("100")));
+        assert!(!is_han_off(&jobs(false), &pins("100")));
+        assert!(!is_han_off(&jobs(false), &pins("0")));
+    }
 }
