@@ -59,6 +59,15 @@ pub struct Check {
 }
 
 impl Check {
+    fn complete_from(&mut self, before: &Check) {
+        self.round.complete_from(&before.round);
+        self.untried.extend(&before.untried);
+        self.untried.sort_unstable();
+        self.untried.dedup();
+        let known = self.round.known();
+        self.untried.retain(|cell| !known.contains(cell));
+    }
+
     /// The cells with a rule that is slower there, or makes calls fail, and is still in the file.
     pub fn losses(&self) -> impl Iterator<Item = Cell> {
         let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && cell.is_ruled();
@@ -223,7 +232,7 @@ impl Validation {
         }
         for check in &before.checks {
             match self.checks.iter_mut().find(|own| own.condition == check.condition) {
-                Some(own) => own.round.complete_from(&check.round),
+                Some(own) => own.complete_from(check),
                 None => self.checks.push(check.clone()),
             }
         }
@@ -278,16 +287,22 @@ impl ValidatedCell {
 
 impl Round {
     fn complete_from(&mut self, before: &Round) {
-        let known: Vec<Cell> =
-            self.cells.iter().map(|it| it.cell).chain(self.failed.iter().map(|it| it.cell)).collect();
+        let (known, compared) = (self.known(), self.cells.len());
         let is_new = |cell: Cell| !known.contains(&cell);
         self.cells.extend(before.cells.iter().filter(|it| is_new(it.cell)).cloned());
         self.failed.extend(before.failed.iter().filter(|it| is_new(it.cell)).cloned());
         self.repaired.extend(before.repaired.iter().filter(|cell| is_new(**cell)));
         self.cells.sort_by_key(|it| it.cell);
         self.repaired.sort_unstable();
-        // No launch has all of these cells.
-        self.speedup = None;
+        if self.cells.len() > compared {
+            // No launch has all of these cells.
+            self.speedup = None;
+        }
+    }
+
+    /// The cells that were compared, or could not be.
+    fn known(&self) -> Vec<Cell> {
+        self.cells.iter().map(|it| it.cell).chain(self.failed.iter().map(|it| it.cell)).collect()
     }
 
     /// The number of cells with this outcome.
@@ -344,6 +359,32 @@ mod tests {
         removed.round.repaired.push(cell(1, 1.0, Outcome::Same).cell);
         assert_eq!(bytes(&removed), [3]);
         assert_eq!(removed.losses().count(), 0);
+    }
+
+    #[test]
+    fn a_part_completed_from_an_earlier_comparison_lacks_what_neither_compared() {
+        let at = |bytes| cell(bytes, 1.2, Outcome::Faster);
+        let check = |compared: &[u64], untried: &[u64]| Check {
+            condition: Condition::default(),
+            round: Round {
+                cells: compared.iter().map(|bytes| at(*bytes)).collect(),
+                speedup: Some(at(1).speedup),
+                ..Round::default()
+            },
+            max_loss: 0.05,
+            must_exclude: true,
+            untried: untried.iter().map(|bytes| at(*bytes).cell).collect(),
+        };
+        let completed = |mut own: Check, before: Check| {
+            own.complete_from(&before);
+            own
+        };
+        assert_eq!(completed(check(&[1], &[2]), check(&[2, 3], &[1, 4])), {
+            let both = check(&[1, 2, 3], &[4]);
+            Check { round: Round { speedup: None, ..both.round }, ..both }
+        });
+        let whole = check(&[1, 2], &[]);
+        assert_eq!(completed(whole.clone(), check(&[1], &[2])), whole, "nothing is added");
     }
 
     #[test]
