@@ -53,10 +53,13 @@ impl Calls {
         decided.chain(others).collect()
     }
 
-    /// What is asked of a call of a cell with a rule: a gain as it was decided, and elsewhere no loss.
+    /// What is asked of a call of a cell with a rule: a gain as it was decided, and elsewhere no loss; nothing of the calls
+    /// that are timed for a whole tuning.
     pub(super) fn demand(&self, condition: Condition) -> ArmDemand {
         if condition == self.decided {
             ArmDemand::Gain
+        } else if self.others.iter().all(|(other, _)| *other != condition) {
+            ArmDemand::Report
         } else if must_exclude_loss(self.decided, condition) {
             ArmDemand::ExcludeLoss
         } else {
@@ -74,4 +77,23 @@ pub(super) fn ruled_cells(subject: &ValidationSubject) -> Vec<Cell> {
 /// and what gains with the one often loses with the other.
 fn must_exclude_loss(decided: Condition, condition: Condition) -> bool {
     condition.buffers != decided.buffers && condition.buffers != BufferUse::InPlace
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_decided_on_unaligned_buffers_have_to_gain_with_them() {
+        let calls = |decided: Condition| Calls {
+            decided,
+            others: decided.others().into_iter().map(|condition| (condition, Vec::new())).collect(),
+        };
+        let (usual, unaligned) = (Condition::OF_PROGRAMS, Condition::UNALIGNED);
+        assert!(matches!(calls(unaligned).demand(unaligned), ArmDemand::Gain));
+        assert!(matches!(calls(unaligned).demand(usual), ArmDemand::ExcludeLoss));
+        assert!(matches!(calls(usual).demand(unaligned), ArmDemand::Report), "for the whole tuning");
+        let late = Condition { arrival: Arrival::Random, ..unaligned };
+        assert!(matches!(calls(late).demand(unaligned), ArmDemand::NoLoss));
+    }
 }

@@ -91,6 +91,9 @@ pub(super) fn compare_tuning(
         let cells = asked.keys().copied().chain(guard_cells(&asked, subject.ranks));
         subjects.extend(cells.map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)));
         subjects.extend(list_messages(&guard_patterns(&started.survey, subject.ranks)));
+        // Rules may have been decided on the same calls.
+        let mut known = BTreeSet::new();
+        subjects.retain(|it| known.insert(it.clone()));
     }
     let compared_arms: Vec<Settings> = rules.iter().chain(&tuning).cloned().collect();
     let least = started.startup.0 + timing_per_subject() * subjects.len() as f64;
@@ -139,15 +142,12 @@ pub(super) fn compare_tuning(
         looks: looks.ends().len() as u32,
         ..ValidationCriteria::default()
     };
-    let demand = |arm: &Settings, it: &ArmSubject| {
-        let of_whole = it.condition().is_none_or(|condition| condition == Condition::UNALIGNED);
-        match (it.cell(), it.condition()) {
-            _ if tuning.as_ref() == Some(arm) && of_whole => ArmDemand::ExcludeClassLoss,
-            (Some(cell), Some(condition)) if rules.as_ref() == Some(arm) && !of_whole && subject.is_ruled(cell) => {
-                calls.demand(condition)
-            }
-            _ => ArmDemand::Report,
+    let demand = |arm: &Settings, it: &ArmSubject| match (it.cell(), it.condition()) {
+        (_, None | Some(Condition::UNALIGNED)) if tuning.as_ref() == Some(arm) => ArmDemand::ExcludeClassLoss,
+        (Some(cell), Some(condition)) if rules.as_ref() == Some(arm) && subject.is_ruled(cell) => {
+            calls.demand(condition)
         }
+        _ => ArmDemand::Report,
     };
     let weight = |arm: &Settings, it: &ArmSubject| match (it.cell(), it.condition()) {
         (Some(cell), Some(Condition::UNALIGNED)) if tuning.as_ref() == Some(arm) => {
