@@ -81,8 +81,7 @@ fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
             print(&new)?;
         }
         if status.is_over() {
-            let run = args.run.display();
-            return print(&[format!("the run is done; `collrules report {run}` writes the results")]);
+            return print(&[end(&status, &args.run)]);
         }
         // The process that measured has ended, or works on another host and writes nothing.
         if status.submission.is_none() && status.is_left() && seen.1.elapsed().as_secs_f64() >= args.lag.0 {
@@ -91,6 +90,14 @@ fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
         }
         before = now;
         thread::sleep(Duration::from_secs_f64(args.every.0.min(3600.0)));
+    }
+}
+
+/// The last sentence, once no more results are expected: a job may have left the queue in any stage.
+fn end(status: &Status, run: &Path) -> String {
+    match status.is_complete(Stage::Decided) {
+        true => format!("the run is done; `collrules report {}` writes the results", run.display()),
+        false => "the job has ended, and not every run has rules".to_owned(),
     }
 }
 
@@ -196,4 +203,35 @@ fn manifest(run: &RunDir, imported: bool) -> Result<Option<Manifest>, RunDirErro
     }
     run.check_plans()?;
     run.manifest().map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::allocation::BatchSystem;
+
+    use super::*;
+
+    #[test]
+    fn a_job_that_left_the_queue_early_has_done_no_run() {
+        let run = |stage| RunStatus {
+            directory: "/r".to_owned(),
+            stage,
+            resume: None,
+            launches: 3,
+            cells: 8,
+            progress: Progress::default(),
+            held: None,
+        };
+        let said = |stages: &[Stage]| {
+            let submission = Some(Submission::new(BatchSystem::Slurm, None));
+            let runs = stages.iter().map(|stage| run(*stage)).collect();
+            let status = Status { submission, queue: None, unanswered: None, runs };
+            assert!(status.is_over());
+            end(&status, Path::new("/r"))
+        };
+        assert!(said(&[Stage::Validated, Stage::Decided]).starts_with("the run is done"));
+        for dead in [&[Stage::Measured][..], &[Stage::Validated, Stage::Comparing], &[Stage::Waiting], &[]] {
+            assert!(said(dead).starts_with("the job has ended, and"), "{dead:?}");
+        }
+    }
 }
