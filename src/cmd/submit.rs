@@ -148,7 +148,10 @@ fn script(
 ) -> Result<String, WorkflowError> {
     let words: Vec<String> = command.iter().map(|word| deploy::quoted(word)).collect();
     let words = words.join(" ");
+    let takes_rest = command.join("=").contains("--budget=rest");
     let resumed = match command[0].as_str() {
+        // The rest of this job, not of the one that began the run.
+        name @ ("tune" | "measure") if takes_rest => &format!("{name} --budget rest"),
         name @ ("tune" | "measure") => name,
         // Instruments take the options of the analysis from the command line.
         _ => words.as_str(),
@@ -248,4 +251,28 @@ fn hand_in(
     };
     home.write_json(submission::SUBMISSION, &all).map_err(unrecorded)?;
     Ok(job)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, FromArgMatches};
+
+    use super::*;
+
+    #[test]
+    fn a_resumed_job_has_the_budget_of_the_request() {
+        let resumed = |command: &str| {
+            let words = "submit --time 30m --ppn 4 --".split(' ').chain(command.split(' '));
+            let matches = Submit::augment_args(clap::Command::new("submit")).get_matches_from(words);
+            let args = Submit::from_arg_matches(&matches).expect("is a command line");
+            let command = super::command(&args).expect("can be submitted");
+            let script = script(&args, 1, BatchSystem::Slurm, &command, Path::new("/r"), Path::new("/c"));
+            let script = script.expect("can be asked for");
+            let line = script.lines().find(|line| line.contains("--resume")).expect("resumes");
+            line.trim().trim_start_matches("exec /c ").to_owned()
+        };
+        assert_eq!(resumed("tune --ops bcast"), "tune --budget rest --resume \"$run\"");
+        assert_eq!(resumed("measure --budget=rest"), "measure --budget rest --resume \"$run\"");
+        assert_eq!(resumed("tune --budget 1h"), "tune --resume \"$run\"");
+    }
 }

@@ -10,6 +10,7 @@ use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::{Separate, Skipped};
 use collrules_record::rundir::{self, RunDir, RunLog};
+use collrules_record::values::REST;
 use collrules_record::{Layout, Plan, Seconds};
 use collrules_rules::words::counted;
 use collrules_runner::campaign::{self, StopConditions, Tally};
@@ -374,6 +375,9 @@ fn new(
     }
     if let Request::Tune(options) = &mut request {
         options.system.layout = experiment.system.layout;
+        if options.budget == Some(REST) {
+            options.budget = experiment.budget;
+        }
     }
     let plan = plan::plan(&experiment, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {

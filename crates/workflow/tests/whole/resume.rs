@@ -8,9 +8,9 @@ use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::units::Seconds;
 use collrules_workflow::WorkflowError;
-use collrules_workflow::campaign::{Begin, RunPlace};
+use collrules_workflow::campaign::{Begin, RunPlace, prepare};
 
-use crate::stage::{Stage, tuning};
+use crate::stage::{Stage, job_ending_in, tuning};
 
 #[test]
 fn jobs_that_die_cost_no_result() {
@@ -39,6 +39,17 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
     assert!(!published.findings.table.is_empty());
     let is_missing = |remark: &Remark| matches!(remark, Remark::NotMeasured { .. });
     assert!(!published.findings.remarks.iter().any(is_missing), "{:?}", published.findings.remarks);
+}
+
+#[test]
+fn the_rest_of_a_job_is_recorded_as_a_time() {
+    let mut stage = Stage::new();
+    stage.allocation = Some(job_ending_in(125.0));
+    let begin = Begin::tuning(tuning("--simulate=stale --budget rest"), stage.path());
+    stage.play(|session| prepare(&begin, session)).map(drop).unwrap();
+    let Begin { experiment, request, .. } = Begin::recorded(&stage.path()).unwrap();
+    let Request::Tune(options) = request else { panic!("is a tuning") };
+    assert_eq!((options.budget, experiment.budget), (Some(Seconds(100.0)), Some(Seconds(100.0))));
 }
 
 /// The launches of a comparison, without their time of day, and all results.

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Args, Command};
+use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::criteria::Criteria;
 use collrules_record::options::{SystemOptions, TuneOptions, Validating};
 use collrules_record::rundir::{RULES, RunDir};
 use collrules_record::validation::{Outcome, Round};
-use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Survey, Tuning};
+use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Seconds, Survey, Tuning};
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, load};
 use collrules_runner::launch::LaunchPlan;
@@ -111,6 +112,8 @@ pub(crate) struct Stage {
     pub(crate) failures: u32,
     /// Launches of comparisons in a session, before it is interrupted.
     pub(crate) patience: usize,
+    /// The batch job of a session.
+    pub(crate) allocation: Option<Allocation>,
 }
 
 impl Stage {
@@ -125,6 +128,7 @@ impl Stage {
             deaths: 0,
             failures: 20,
             patience: usize::MAX,
+            allocation: None,
         }
     }
 
@@ -204,12 +208,12 @@ impl Stage {
     /// Runs a workflow.
     pub(crate) fn play<T>(&mut self, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
         let lives = Rc::new(Counter::new(self.deaths));
-        let (pause, launches) = (self.pause, Rc::clone(&self.launches));
+        let (pause, launches, allocation) = (self.pause, Rc::clone(&self.launches), self.allocation.clone());
         let mortal = move |system: &SystemOptions, stop: &Arc<AtomicBool>| {
             let started = start(system, stop)?;
             let (lives, launches) = (Rc::clone(&lives), Rc::clone(&launches));
             let backend = Box::new(Mortal { cluster: started.backend, lives, pause, launches });
-            Ok(Started { backend: backend as Box<dyn Backend>, ..started })
+            Ok(Started { backend: backend as Box<dyn Backend>, allocation: allocation.clone(), ..started })
         };
         let (notes, concluded, compared) = (&mut self.notes, &mut self.concluded, &mut self.compared);
         let (mut patience, stop) = (self.patience, Arc::<AtomicBool>::default());
@@ -232,6 +236,12 @@ impl Stage {
             watch: &mut watch,
         })
     }
+}
+
+/// A batch job that ends soon.
+pub(crate) fn job_ending_in(seconds: f64) -> Allocation {
+    let left = Some(Seconds(seconds));
+    Allocation { system: BatchSystem::Slurm, job: "1".to_owned(), partition: None, nodes: 1, slots: Ranks(8), left }
 }
 
 /// Options of a decision.
