@@ -18,7 +18,7 @@ use crate::{refine, tuning};
 pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
     let Request::Tune(options) = &begin.request else { return Err(begin.refuse_tuning()) };
     let mut measured = prepare(begin, session)?;
-    measured.reopens = has_more_time(begin, &measured)?;
+    measured.reopens = has_more_time(options, &measured)?;
     let run = measured.run.path().display().to_string();
     carry_out(&mut measured, options, session).map_err(|error| match error {
         // These errors do not affect the measurements.
@@ -75,8 +75,9 @@ fn carry_out(
 
 /// Returns true if a run is resumed with another budget after a comparison that left rules undecided: it goes on, and its
 /// launches count. The files stay until it has a result.
-fn has_more_time(begin: &Begin, measured: &Measurement) -> Result<bool, WorkflowError> {
-    let is_same = measured.manifest.experiment.budget == begin.experiment.budget;
+fn has_more_time(options: &TuneOptions, measured: &Measurement) -> Result<bool, WorkflowError> {
+    // Not that of the experiment, which the batch job limited.
+    let is_same = matches!(&measured.manifest.request, Request::Tune(before) if before.budget == options.budget);
     let validation = measured.run.validation()?;
     Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
 }

@@ -7,8 +7,10 @@ use collrules_record::options::Request;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::units::Seconds;
+use collrules_record::validation::Outcome;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace, prepare};
+use collrules_workflow::tune::tune;
 
 use crate::stage::{Stage, job_ending_in, tuning};
 
@@ -50,6 +52,28 @@ fn the_rest_of_a_job_is_recorded_as_a_time() {
     let Begin { experiment, request, .. } = Begin::recorded(&stage.path()).unwrap();
     let Request::Tune(options) = request else { panic!("is a tuning") };
     assert_eq!((options.budget, experiment.budget), (Some(Seconds(100.0)), Some(Seconds(100.0))));
+}
+
+#[test]
+fn only_another_budget_reopens_a_comparison() {
+    const WORDS: &str = "--simulate=stale --refine 0 --no-settings --calls 20 --launches 2";
+    let begin =
+        |stage: &Stage, budget: &str| Begin::tuning(tuning(&format!("{WORDS} --budget {budget}")), stage.path());
+    let mut stage = Stage::new();
+    stage.allocation = Some(job_ending_in(125.0));
+    let first = begin(&stage, "300s");
+    let mut validation = stage.play(|session| tune(&first, session)).unwrap().validation.unwrap();
+    let cells = validation.round.iter_mut().flat_map(|round| &mut round.cells);
+    cells.for_each(|cell| cell.verdict = Outcome::Undecided);
+    stage.run().write_validation(&validation).unwrap();
+    let mut is_left = |budget| {
+        let again = Begin { place: RunPlace::Resumed(stage.path()), ..begin(&stage, budget) };
+        stage.notes.clear();
+        stage.play(|session| tune(&again, session)).unwrap();
+        stage.notes.iter().any(|note| note.starts_with("these rules were compared before"))
+    };
+    assert!(is_left("300s"));
+    assert!(!is_left("200s"));
 }
 
 /// The launches of a comparison, without their time of day, and all results.
