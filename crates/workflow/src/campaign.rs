@@ -274,9 +274,6 @@ fn elsewhere(
     session: &mut Session<'_>,
 ) -> Result<Option<Begin>, WorkflowError> {
     let path = measured.run.file(&format!("{}{layout}", rundir::LAYOUT));
-    if path.join(rundir::MANIFEST).exists() {
-        return Begin::recorded(&path).map(Some);
-    }
     let hosts = &measured.started.survey.hosts;
     let (own, most) = (measured.experiment.system.layout, layout.most(hosts));
     let nodes = &measured.manifest.plan.placement.nodes;
@@ -293,8 +290,13 @@ fn elsewhere(
         (options.also_layout, options.system.layout, options.settings.none) = (Vec::new(), layout, true);
         options.grid.ranks = experiment.grid.ranks.clone();
     }
-    session.say(&format!("--also-layout {layout}: measuring in {}", path.display()));
-    Ok(Some(Begin { experiment, request, place: RunPlace::New(path) }))
+    let place = if path.join(rundir::MANIFEST).exists() {
+        RunPlace::Resumed(path)
+    } else {
+        session.say(&format!("--also-layout {layout}: measuring in {}", path.display()));
+        RunPlace::New(path)
+    };
+    Ok(Some(Begin { experiment, request, place }))
 }
 
 /// Begins a run or resumes one, without measuring.
@@ -499,4 +501,38 @@ pub fn remarks_on(plan: &Plan) -> Vec<String> {
         )
     });
     left_out.chain(apart).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use collrules_record::options::{Jobs, Simulated};
+    use collrules_record::units::Ranks;
+
+    use super::*;
+
+    #[test]
+    fn another_layout_is_resumed_with_the_options_of_the_run() {
+        let directory = tempfile::tempdir().expect("there is space");
+        let stop = Arc::<AtomicBool>::default();
+        let mut session = Session { stop, failures: 0, command: Vec::new(), start: &start::start, watch: &mut |_| {} };
+        let jobs = Jobs::Simulation(Simulated { each: Ranks(2), ..Simulated::default() });
+        let system = SystemOptions { layout: Layout::default(), oversubscribe: false, jobs };
+        let options = TuneOptions { system, ..TuneOptions::default() };
+        let begin = Begin::tuning(options, directory.path().join("run"));
+        let mut measured = prepare(&begin, &mut session).expect("is simulated");
+        let mut elsewhere = |measured: &Measurement| {
+            let begin = elsewhere(measured, Layout::OnePerNode, &mut session).expect("fits").expect("differs");
+            prepare(&begin, &mut session).map(drop).expect("is simulated");
+            begin
+        };
+        assert!(matches!(elsewhere(&measured).place, RunPlace::New(_)));
+        measured.experiment.budget = Some(Seconds(3600.0));
+        measured.experiment.system.oversubscribe = true;
+        let Begin { experiment, place, .. } = elsewhere(&measured);
+        assert!(matches!(place, RunPlace::Resumed(_)));
+        assert_eq!(experiment.budget, plan::rules_budget(&measured.experiment));
+        assert!(experiment.system.oversubscribe);
+    }
 }
