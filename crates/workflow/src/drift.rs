@@ -27,7 +27,7 @@ use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::start::Started;
 use crate::validate::ValidationSubject;
-use crate::{campaign, quality, resume, tuning};
+use crate::{campaign, quality, resume, time_budget, tuning};
 
 /// Launches of the default that a comparison with then needs, and blocks that are made in any case.
 const LEAST_LAUNCHES: usize = 2;
@@ -97,6 +97,8 @@ pub fn drift(
     }
     let log = ComparisonLog::open(&run)?;
     let mut started = session.start(&options.system)?;
+    let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
+    remark.iter().for_each(|remark| session.say(remark));
     refuse_other(&run, &before, &started)?;
     let left_out = resume::left_out(&before, &started);
     started.backend.leave_out(&left_out);
@@ -134,7 +136,7 @@ pub fn drift(
     started.backend.use_scratch(home.path());
     tuning::pin_files(&run, &subject.tuning)?;
     let (launches, jobs) = (options.launches, 2 * options.launches);
-    let limit = options.budget.map(|budget| (budget.0 - began.elapsed().as_secs_f64()).max(0.0));
+    let limit = budget.map(|budget| (budget.0 - began.elapsed().as_secs_f64()).max(0.0));
     let launch = limit.map(|limit| Seconds((limit / f64::from(jobs) - started.startup.0).max(0.0)));
     let timing = TimingOptions { calls: None, ..experiment.timing };
     let now = now(&anchors, &before, &started, session);

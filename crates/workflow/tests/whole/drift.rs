@@ -16,3 +16,10 @@ fn another_layout_is_no_drift() {
     let error = refused(&mut stage, "--layout spread");
     assert!(error.contains("leave out --layout"), "{error}");
 }
+
+#[test]
+fn the_rest_of_a_job_needs_a_job() {
+    let (mut stage, _) = Stage::tuned("--simulate=stale");
+    let error = refused(&mut stage, "--budget rest");
+    assert!(error.starts_with("--budget rest is the time that a job"), "{error}");
+}
