@@ -13,7 +13,7 @@ use collrules_record::rundir::RunDir;
 use collrules_record::settings::{Settings, describe};
 use collrules_record::transport::Transport;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::values::{budget, percent};
+use collrules_record::values::{limit, percent};
 use collrules_record::{Seconds, Tuning, digest, manifest};
 use collrules_report::ab_test::{describe_run, document};
 use collrules_report::facts::describe_other_transport;
@@ -53,7 +53,7 @@ pub(crate) struct Try {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..=1000))]
     pairs: u32,
     /// Time for all of it; begins no pair that would not end in time
-    #[arg(long, value_name = "TIME|none", default_value = "none", value_parser = budget)]
+    #[arg(long, value_name = "TIME|none", default_value = "none", value_parser = limit)]
     budget: Budget,
     /// Differences, in percent, that do not count
     #[arg(long, value_name = "PERCENT", default_value = "3", value_parser = percent)]

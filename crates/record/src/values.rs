@@ -48,11 +48,12 @@ pub const REST: Seconds = Seconds(f64::INFINITY);
 
 /// A time for a campaign; none if unlimited.
 pub fn budget(text: &str) -> Result<Option<Seconds>, String> {
-    match text {
-        "none" => Ok(None),
-        "rest" => Ok(Some(REST)),
-        time => positive(time).map(Some),
-    }
+    if text == "rest" { Ok(Some(REST)) } else { limit(text) }
+}
+
+/// A time that no batch job limits; none if unlimited.
+pub fn limit(text: &str) -> Result<Option<Seconds>, String> {
+    if text == "none" { Ok(None) } else { positive(text).map(Some) }
 }
 
 /// Collectives by id, each once.
@@ -241,5 +242,8 @@ mod tests {
         for bad in ["never", "0", "0s", "-1s", "nan"] {
             assert!(budget(bad).is_err(), "{bad}");
         }
+        assert_eq!(budget("rest"), Ok(Some(REST)));
+        assert_eq!((limit("none"), limit("90s")), (Ok(None), Ok(Some(Seconds(90.0)))));
+        assert!(limit("rest").is_err());
     }
 }
