@@ -8,7 +8,8 @@ use collrules_record::installed::Installation;
 use collrules_record::options::{Budget, Jobs, Request, TimingOptions, TuneOptions, Validating};
 use collrules_record::rundir::{self, HAN, RULES, RunDir};
 use collrules_record::tuning::TuningError;
-use collrules_record::{Manifest, Seconds, values};
+use collrules_record::values::{REST, budget};
+use collrules_record::{Manifest, Seconds};
 use collrules_rules::port::{ChoiceFate, Ported, added, outdated, port};
 use collrules_rules::settings::VARIABLE;
 use collrules_rules::{Behaviour, Collective, patches};
@@ -41,7 +42,7 @@ pub(crate) struct Port {
     #[arg(long = "to", value_name = "DIR")]
     openmpi: PathBuf,
     /// Time for measuring again [default: that of the run; 60s if rules are only compared with the default]
-    #[arg(long, value_name = "TIME|none|rest", value_parser = values::budget)]
+    #[arg(long, value_name = "TIME|none|rest", value_parser = budget)]
     budget: Option<Budget>,
     /// Directory for a new run, if there is anything to measure again [default: collrules-run-DATE-TIME]
     #[arg(long, value_name = "DIR")]
@@ -150,13 +151,7 @@ fn describe(outlook: &Outlook, task: &PortTask, args: &Port) -> Vec<String> {
         lines.push("Changed between the two:".to_owned());
         lines.extend(changes.iter().flat_map(|change| wrapped(&format!("{change}."), "  - ", "    ")));
     }
-    let show = |budget: &Budget| match budget {
-        Some(budget) => format!("for up to {}", budget.rounded()),
-        None if outlook.spent.0 > 0.0 => {
-            format!("until it is precise, which took {} in the run", outlook.spent.rounded())
-        }
-        None => "until it is precise".to_owned(),
-    };
+    let show = |budget: Budget| describe_time(budget, outlook.spent);
     let names: Vec<&str> = outdated.iter().map(|collective| collective.name()).collect();
     let verb = |done: &'static str, would: &'static str| if args.dry_run { would } else { done };
     let measuring = verb("Measuring", "To measure:");
@@ -164,24 +159,34 @@ fn describe(outlook: &Outlook, task: &PortTask, args: &Port) -> Vec<String> {
         PortTask::Tune(begin) => {
             let measured: BTreeSet<&str> = begin.experiment.grid.collectives.iter().map(|it| it.name()).collect();
             let all: Vec<&str> = measured.into_iter().collect();
-            format!("{measuring} {} again, {}.", all.join(", "), show(&begin.experiment.budget))
+            format!("{measuring} {} again, {}.", all.join(", "), show(begin.experiment.budget))
         }
         PortTask::TuneSome(begin, validating) => format!(
             "{measuring} {} again, {}. {} these rules and all others with the default there, {}.",
             names.join(", "),
-            show(&begin.experiment.budget),
+            show(begin.experiment.budget),
             verb("Then comparing", "Then compare:"),
-            show(&validating.budget),
+            show(validating.budget),
         ),
         PortTask::Nothing => "Nothing has to be measured again.".to_owned(),
         PortTask::Validate(validating) => format!(
             "Nothing has to be measured again. {} the rules with the default there, {}.",
             verb("Comparing", "To do: compare"),
-            show(&validating.budget),
+            show(validating.budget),
         ),
     };
     lines.extend(wrapped(&last, "", ""));
     lines
+}
+
+/// Describes the time for measuring, which took `spent` in the run.
+fn describe_time(budget: Budget, spent: Seconds) -> String {
+    match budget {
+        Some(budget) if budget == REST => "for the rest of the batch job".to_owned(),
+        Some(budget) => format!("for up to {}", budget.rounded()),
+        None if spent.0 > 0.0 => format!("until it is precise, which took {} in the run", spent.rounded()),
+        None => "until it is precise".to_owned(),
+    }
 }
 
 /// Describes the change of a choice in a sentence; none if it stays the same.
@@ -376,4 +381,17 @@ fn join(
     let (source, run) = Source::of_run(out, session)?;
     let findings = source.decide(criteria, policy)?;
     publish::unproven(run, findings, source.manifest().cloned(), session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_described() {
+        let said = |budget, spent| describe_time(budget, Seconds(spent));
+        assert_eq!(said(Some(REST), 9.0), "for the rest of the batch job");
+        assert_eq!(said(Some(Seconds(90.0)), 9.0), "for up to 90 s");
+        assert_eq!(said(None, 0.0), "until it is precise");
+    }
 }
