@@ -10,12 +10,13 @@ use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
+use collrules_workflow::time_budget::within;
 use serde::Serialize;
 
 use crate::cmd::dry_run;
 use crate::exit::Exit;
 use crate::options::{SessionArgs, named_or_new};
-use crate::progress::Output;
+use crate::progress::{Output, say};
 use crate::{interrupt, screen, session};
 
 /// Options of every instrument.
@@ -83,7 +84,12 @@ pub(crate) fn print(
 /// Prints what would be measured.
 fn foresee<I: Instrument>(instrument: &I, json: bool) -> Result<(), WorkflowError> {
     let mut started = start(instrument.system(), &interrupt::flag())?;
-    let experiment = instrument.experiment(&started.survey)?;
+    let mut experiment = instrument.experiment(&started.survey)?;
+    let (budget, remark) = within(experiment.budget, started.allocation.as_ref())?;
+    experiment.budget = budget;
+    if !json {
+        remark.iter().for_each(|remark| say(remark));
+    }
     let plan = plan(&experiment, &started.survey, started.startup)?;
     if json {
         return screen::json_line(&plan);
