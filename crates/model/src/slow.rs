@@ -56,10 +56,6 @@ pub(crate) fn find(probes: &Probes, terms: Criteria, unknown: &mut Vec<Unknown>)
             }
         }
     }
-    let tested = tests.len();
-    if tests.iter().all(|(_, _, values)| values.len() < 2) {
-        unknown.push(Unknown::SlowNodes);
-    }
     let tests: Vec<(Whom, u64, Vec<f64>)> =
         tests.into_iter().map(|(whom, size, values)| (whom, size, values.into_iter().map(f64::ln).collect())).collect();
     let bound = terms.min_gain.ln_1p();
@@ -73,9 +69,12 @@ pub(crate) fn find(probes: &Probes, terms: Criteria, unknown: &mut Vec<Unknown>)
         })
         .collect();
     judged.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let count = judged.len();
+    let tested = judged.len();
+    if tested == 0 {
+        unknown.push(Unknown::SlowNodes);
+    }
     let held =
-        judged.iter().enumerate().take_while(|(at, one)| one.0 * (count - at) as f64 <= terms.error_rate).count();
+        judged.iter().enumerate().take_while(|(at, one)| one.0 * (tested - at) as f64 <= terms.error_rate).count();
     let mut slow = Slow {
         error_rate: terms.error_rate,
         tolerate: terms.min_gain,

@@ -14,14 +14,16 @@ use super::tables;
 pub fn document(model: &Model) -> Document {
     let map = Block::open("pairs", "Map of pairs", vec![map(model)]);
     let blocks = [map].into_iter().chain(tables::first(model)).chain(tables::others(model)).collect();
-    let slow = model.names_slow();
-    let headline =
-        if slow { "Something is slower than the rest" } else { "No node and no link is slower than the rest" };
+    let (headline, class) = match (model.names_slow(), model.slow.tested) {
+        (true, _) => ("Something is slower than the rest", "open"),
+        (false, 0) => ("Slow nodes and links cannot be told", ""),
+        (false, _) => ("No node and no link is slower than the rest", ""),
+    };
     Document {
         subject: "communication model".to_owned(),
         simulated: model.simulated,
         headline: headline.to_owned(),
-        class: if slow { "open" } else { "" },
+        class,
         answer: describe_slow(model),
         origin: vec![origin(model)],
         blocks,
@@ -105,4 +107,23 @@ fn map(model: &Model) -> Block {
         Some(Tile { fill: Fill::Slowness(factor), text: format!("{factor:.2}"), note })
     };
     Heatmap::new(CAPTION, &ranks, &ranks, u32::to_string, tile).block(slownesses(|ratio| format!("{ratio}x")))
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_model::{Limit, fit, table};
+    use collrules_record::criteria::Criteria;
+
+    use super::*;
+
+    #[test]
+    fn one_launch_tells_nothing_of_slow_nodes() {
+        let pairs =
+            ["0+1", "0+2", "1+2"].map(|pair| format!("pingpong,{pair},0,0,1e-5\npingpong,{pair},1024,0,2e-5\n"));
+        let (probes, _) =
+            table::read(&format!("pattern,ranks,bytes,launch,seconds\n{}", pairs.concat())).expect("a table");
+        let model = fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), Criteria::default()).expect("a fit");
+        let Document { headline, answer, .. } = document(&model);
+        assert_eq!((headline.as_str(), answer), ("Slow nodes and links cannot be told", vec![]));
+    }
 }
