@@ -24,6 +24,9 @@ pub(super) fn origin(checked: &Checked) -> String {
 
 /// The verdict in a few words.
 pub(super) fn headline(checked: &Checked) -> String {
+    if !checked.default_failed.is_empty() {
+        return format!("The default failed for {}", counted(checked.default_failed.len(), "case"));
+    }
     let undecided =
         checked.cells.iter().filter(|cell| matches!(cell.verdict(), GuidelineVerdict::Undecided(_))).count();
     match (checked.violations().len(), undecided) {
@@ -35,11 +38,14 @@ pub(super) fn headline(checked: &Checked) -> String {
 
 /// Describes the result of the check.
 pub(super) fn answer(checked: &Checked) -> Vec<String> {
+    let mut sentences: Vec<String> = describe_failed_default(&checked.default_failed).into_iter().collect();
+    if checked.cells.is_empty() {
+        return sentences;
+    }
     let cases = counted(checked.cells.len(), "case");
     let comparisons: usize = checked.cells.iter().map(|cell| cell.mockups.len()).sum();
     let tolerated = percent(checked.criteria.min_gain);
     let violations = checked.violations();
-    let mut sentences: Vec<String> = describe_failed_default(&checked.default_failed).into_iter().collect();
     sentences.push(if violations.is_empty() {
         format!(
             "No violation is shown in {cases}: the default is not shown to be more than {tolerated} slower than \
@@ -318,4 +324,43 @@ pub(super) fn under_rules(checked: &Checked, after: &Checked) -> Option<(String,
     let worst = |changed: &Changed| changed.now.map_or(0.0, |severity| severity.point);
     sorted.sort_by(|a, b| (a.how == Change::Gone).cmp(&(b.how == Change::Gone)).then(worst(b).total_cmp(&worst(a))));
     Some((answer, changes(sorted, Some(after))))
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::criteria::Criteria;
+    use collrules_record::findings::Statistic;
+    use collrules_record::{Bytes, Ranks};
+    use collrules_rules::{Collective, Release};
+
+    use super::*;
+    use crate::guidelines::found::FORMAT;
+
+    const CELL: Cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(1024) };
+
+    fn nothing_found() -> Checked {
+        Checked {
+            format: FORMAT,
+            source: "table.csv".to_owned(),
+            simulated: false,
+            library: None,
+            command: Vec::new(),
+            release: Release::V5_0,
+            statistic: Statistic::RankAverage,
+            criteria: Criteria::default(),
+            few_launches: None,
+            cells: Vec::new(),
+            default_failed: Vec::new(),
+            left_out: Vec::new(),
+            skipped: Vec::new(),
+            under_rules: None,
+        }
+    }
+
+    #[test]
+    fn no_violation_is_denied_where_the_default_failed() {
+        let checked = Checked { default_failed: vec![(CELL, "wrong result".to_owned())], ..nothing_found() };
+        assert_eq!(headline(&checked), "The default failed for 1 case");
+        assert!(matches!(&answer(&checked)[..], [said] if said.starts_with("WRONG")), "{:?}", answer(&checked));
+    }
 }
