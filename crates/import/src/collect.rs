@@ -142,16 +142,18 @@ impl Importer {
         self.report(file, None, fault(FindingCode::PassedOver, why).of_timings(0));
     }
 
-    /// Reads a file. `parts` are the parts of its path that may describe its content.
+    /// Reads a file. `parts` are the parts of its path that may describe its content. Returns true if its timings are
+    /// imported, from it or from another file with the same content.
     ///
     /// A file that cannot be used is a finding, not an error: others may be.
-    pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) {
-        if let Err(why) = self.add_file(file, parts, bytes) {
+    pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> bool {
+        self.add_file(file, parts, bytes).unwrap_or_else(|why| {
             self.report(file, None, fault(FindingCode::UnusableFile, why.to_string()));
-        }
+            false
+        })
     }
 
-    pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<(), ImportError> {
+    pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<bool, ImportError> {
         let mut text = content::unpacked(bytes)?;
         if text.contains(&0) {
             return Err(ImportError::NotText);
@@ -170,7 +172,7 @@ impl Importer {
         name.facts = described.unwrap_or_default().or(name.facts);
         if let Some(library) = name.library {
             self.pass_over(file, &format!("its path names {library}, whose algorithms are not those of Open MPI"));
-            return Ok(());
+            return Ok(false);
         }
         // A table need not have what the name or the options say.
         let facts = options.facts.clone().or(name.facts.clone());
@@ -185,16 +187,17 @@ impl Importer {
             timings: 0,
         };
         if self.is_copy(&source, &name.facts) {
-            return Ok(());
+            return Ok(true);
         }
         parsed.faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
         parsed.faults.extend(prefix.map(|prefix| {
             let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
             (None, fault(FindingCode::StrayLines, what))
         }));
+        let before = self.timings.len();
         self.take(source, &name, parsed)?;
         self.names.push((name.facts, places::place(file, matched, self.options.release)));
-        Ok(())
+        Ok(self.timings.len() > before)
     }
 
     /// Returns true if a file has the content of another source, under a name with the same facts. With other facts in

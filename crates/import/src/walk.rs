@@ -82,10 +82,7 @@ impl Walk<'_> {
                     Some(format @ (ImportFormat::Detail | ImportFormat::Best)) => {
                         derived.push((format, entry, parts.clone(), bytes));
                     }
-                    Some(_) => {
-                        raw = true;
-                        self.file(&entry, parts, &bytes);
-                    }
+                    Some(_) => raw |= self.file(&entry, parts, &bytes),
                 },
                 Err(cause) => self.pass_over(&entry, &format!("it cannot be read: {cause}")),
             }
@@ -104,9 +101,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, parts: &[String], bytes: &[u8]) {
+    /// Imports a file; returns true if its timings are imported.
+    fn file(&mut self, path: &Path, parts: &[String], bytes: &[u8]) -> bool {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        self.importer.add(&path.display().to_string(), &parts, bytes);
+        self.importer.add(&path.display().to_string(), &parts, bytes)
     }
 
     fn pass_over(&mut self, path: &Path, why: &str) {
@@ -119,4 +117,25 @@ fn own_name(input: &Path) -> String {
     let lossy = |name: &OsStr| name.to_string_lossy().into_owned();
     let name = input.file_name().map(lossy);
     name.or_else(|| fs::canonicalize(input).ok()?.file_name().map(lossy)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_rules::Release;
+
+    use super::*;
+    use crate::collect::Options;
+
+    #[test]
+    fn a_file_without_timings_does_not_replace_a_table_of_its_directory() {
+        let root = tempfile::tempdir().expect("a directory");
+        let scatter = root.path().join("scatter");
+        fs::create_dir(&scatter).expect("a directory");
+        let write = |name: &str, text: &str| fs::write(scatter.join(name), text).expect("writes");
+        write("best.out", "#Nranks Message_size Best_Algorithm Best_Latency\n16 8 1 2.5\n");
+        write("faulty.csv", "collective,algorithm_id,avg_latency_us\nscatter,1,2.5\n");
+        let mut importer = Importer::new(Options::new(Release::V5_0));
+        add_all(&mut importer, &[root.path().to_owned()]).expect("reads");
+        assert_eq!(importer.finish().expect("timings").timings.len(), 1);
+    }
 }
