@@ -37,11 +37,12 @@ pub(super) fn combine(
     name: &Facts,
     release: Release,
 ) -> Result<(Facts, Option<String>), String> {
-    if let Some(difference) = given.difference(content, release) {
+    let collective = given.collective.or(content.collective).or(name.collective);
+    if let Some(difference) = given.difference(content, release, collective) {
         return Err(format!("the options and the content disagree about {difference}"));
     }
     let stated = given.clone().or(content.clone());
-    let difference = stated.difference(name, release);
+    let difference = stated.difference(name, release, collective);
     let is_other = stated.collective.is_some_and(|known| name.collective.is_some_and(|other| other != known));
     let mut facts = if is_other { stated } else { stated.or(name.clone()) };
     if let (Some(collective), Some(algorithm)) = (facts.collective, &facts.algorithm) {
@@ -66,22 +67,17 @@ impl Facts {
         }
     }
 
-    /// The first fact about which others differ. The release tells whether a name and a number mean the same algorithm.
-    fn difference(&self, others: &Self, release: Release) -> Option<String> {
+    /// The first fact about which others differ. The release and the collective tell whether a name and a number mean the
+    /// same algorithm.
+    fn difference(&self, others: &Self, release: Release, collective: Option<Collective>) -> Option<String> {
         let differ = |what: &str, own: Option<String>, other: Option<String>| {
             let (own, other) = (own?, other?);
             (own != other).then(|| format!("{what}: {own} and {other}"))
         };
         let text = |value: Option<u32>| value.map(|value| value.to_string());
-        let collective = self.collective.or(others.collective);
         let algorithm = |facts: &Self| {
-            let name = facts.algorithm.as_ref()?;
-            let candidate = collective.map(|collective| name.candidate(release, collective));
-            Some(match candidate {
-                Some(Ok(candidate)) => candidate.to_string(),
-                Some(Err(why)) => why,
-                None => format!("{name:?}"),
-            })
+            let candidate = facts.algorithm.as_ref()?.candidate(release, collective?);
+            Some(candidate.map_or_else(|why| why, |candidate| candidate.to_string()))
         };
         let name = |facts: &Self| facts.collective.map(|collective| collective.name().to_owned());
         differ("the collective", name(self), name(others))
@@ -100,5 +96,20 @@ pub(super) fn collective_named(name: &str) -> Option<Collective> {
     match plain.as_str() {
         "broadcast" => Some(Collective::Bcast),
         plain => Collective::ALL.into_iter().find(|known| known.name().replace('_', "") == plain),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_collective_of_the_name_tells_that_a_number_and_a_word_are_one_algorithm() {
+        let algorithm = |name: &str| Facts { algorithm: Some(CandidateName::read(name)), ..Facts::default() };
+        let name = Facts { collective: Some(Collective::Bcast), ..Facts::default() };
+        let both = |content: &str| combine(&algorithm("3"), &algorithm(content), &name, Release::V5_0);
+        let (facts, note) = both("pipeline").expect("they agree");
+        assert_eq!((facts.collective, note), (Some(Collective::Bcast), None));
+        assert!(both("chain").is_err());
     }
 }
