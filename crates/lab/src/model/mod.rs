@@ -233,12 +233,12 @@ pub struct CallQuestion {
     /// The algorithm of coll/tuned: its number or name, or a whole choice such as 3/0/8192/0
     #[arg(long, value_name = "ALGORITHM")]
     pub algorithm: String,
-    /// Its segment size; 0 sends messages in one piece
-    #[arg(long, value_name = "SIZE", default_value = "0")]
-    pub segment: Bytes,
-    /// Its fan-out; 0 is the algorithm's own
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub fanout: u32,
+    /// Its segment size; 0 sends messages in one piece [default: 0]
+    #[arg(long, value_name = "SIZE")]
+    pub segment: Option<Bytes>,
+    /// Its fan-out; 0 is the algorithm's own [default: 0]
+    #[arg(long, value_name = "N")]
+    pub fanout: Option<u32>,
     /// Size of the communicator
     #[arg(long = "np", value_name = "N")]
     pub ranks: Ranks,
@@ -265,24 +265,8 @@ pub fn ask(
     session: &mut Session<'_>,
 ) -> Result<(Choice, Estimate, bool), WorkflowError> {
     let release = question.release.or(model.release).unwrap_or(Release::V5_0);
-    let collective = question.collective;
-    let choice = match question.algorithm.parse::<Choice>() {
-        Ok(choice) => choice,
-        Err(_) => {
-            let id =
-                question.algorithm.parse().ok().or_else(|| registry::id_of(release, collective, &question.algorithm));
-            let id = id.ok_or_else(|| {
-                let known: Vec<&str> = registry::algorithms(release, collective).map(|known| known.name).collect();
-                let asked = &question.algorithm;
-                WorkflowError::Usage(format!(
-                    "{collective} has no algorithm `{asked}` in {release}; it has {}",
-                    known.join(", ")
-                ))
-            })?;
-            Choice::plain(id).with_segsize(question.segment.0).with_faninout(question.fanout)
-        }
-    };
-    let cell = Cell { collective, ranks: question.ranks, bytes: question.bytes };
+    let choice = asked_choice(question, release).map_err(WorkflowError::Usage)?;
+    let cell = Cell { collective: question.collective, ranks: question.ranks, bytes: question.bytes };
     let (time, corrected) =
         predict(model, release, cell, choice).map_err(|unsaid| WorkflowError::Usage(unsaid.to_string()))?;
     if let Some(measured) = model.release.filter(|measured| *measured != release) {
@@ -295,4 +279,44 @@ pub fn ask(
         session.say(&format!("no message longer than {largest} was timed: predictions for longer ones may be off"));
     }
     Ok((choice, time, corrected))
+}
+
+fn asked_choice(question: &CallQuestion, release: Release) -> Result<Choice, String> {
+    let CallQuestion { collective, algorithm, segment, fanout, .. } = question;
+    if let Ok(choice) = algorithm.parse::<Choice>() {
+        if segment.is_some() || fanout.is_some() {
+            return Err(format!(
+                "the choice {choice} has a segment size and a fan-out: leave out --segment and --fanout"
+            ));
+        }
+        return Ok(choice);
+    }
+    let id = algorithm.parse().ok().or_else(|| registry::id_of(release, *collective, algorithm));
+    let id = id.ok_or_else(|| {
+        let known: Vec<&str> = registry::algorithms(release, *collective).map(|known| known.name).collect();
+        format!("{collective} has no algorithm `{algorithm}` in {release}; it has {}", known.join(", "))
+    })?;
+    Ok(Choice::plain(id).with_segsize(segment.map_or(0, |bytes| bytes.0)).with_faninout(fanout.unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_choice_has_its_own_segment_size() {
+        let question = |algorithm: &str, segment: Option<u64>| CallQuestion {
+            collective: Collective::Bcast,
+            algorithm: algorithm.to_owned(),
+            segment: segment.map(Bytes),
+            fanout: None,
+            ranks: Ranks(4),
+            bytes: Bytes(1024),
+            release: None,
+        };
+        let asked = |algorithm, segment| asked_choice(&question(algorithm, segment), Release::V5_0);
+        let pipeline = Ok(Choice::plain(3).with_segsize(8192));
+        assert_eq!((asked("3/0/8192/0", None), asked("pipeline", Some(8192))), (pipeline.clone(), pipeline));
+        assert!(asked("3/0/8192/0", Some(0)).is_err());
+    }
 }
