@@ -114,16 +114,25 @@ fn delays(found: &Irregular) -> Option<String> {
     let longest = others.iter().max_by(|a, b| a.1.more.0.total_cmp(&b.1.more.0))?.1.more;
     let ends = if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") };
     let unknown = others.iter().filter(|(_, level)| level.in_control.is_none()).count();
-    let unknown = match unknown {
-        0 => String::new(),
-        _ => format!(" For {unknown} of them there are no such calls to compare with."),
-    };
     Some(format!(
-        "Delays, not counted as stalls: {} of {ends}. Calls inside one host, or other calls of these launches that \
-         take at least half as long, show them as often.{unknown} The operating system's scheduler may cause them: \
-         leave a processor free, or use a quiet machine.",
-        counted(others.len(), "level")
+        "Delays, not counted as stalls: {} of {ends}. {} The operating system's scheduler may cause them: leave a \
+         processor free, or use a quiet machine.",
+        counted(others.len(), "level"),
+        describe_controls(others.len(), unknown),
     ))
+}
+
+/// Describes the calls with which delays were compared; for `unknown` of `all` levels there are none.
+fn describe_controls(all: usize, unknown: usize) -> String {
+    let show = "Calls inside one host, or other calls of these launches that take at least half as long, show them as \
+                often.";
+    match unknown {
+        0 => show.to_owned(),
+        _ if unknown == all => "There are no calls inside one host, and no other calls of these launches that take at \
+                                least half as long, to compare with."
+            .to_owned(),
+        _ => format!("{show} For {unknown} of them there are no such calls to compare with."),
+    }
 }
 
 /// Maximum number of names in a list of points left out.
@@ -311,4 +320,15 @@ fn figures(found: &Irregular, collective: Collective, ranks: Ranks) -> Block {
 /// A value without an interval.
 fn plain(point: f64, level: f64) -> Estimate {
     Estimate { point, low: None, high: None, level, samples: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_without_other_calls_are_not_said_to_show_in_them() {
+        let shows = |unknown| describe_controls(2, unknown).contains("show them as often");
+        assert_eq!([0, 1, 2].map(shows), [true, true, false]);
+    }
 }
