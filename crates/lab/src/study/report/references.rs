@@ -145,8 +145,8 @@ pub(super) fn machine(study: &Study) -> Option<Block> {
     let heads = ["pattern", "ranks", "where", "sizes", "start:", "per KiB:", "error:", "over the bound"];
     let block = match study.patterns.is_empty() {
         true => Block::prose(
-            "No lower bounds and no predictions: the run has no timed probes, which show the cost of a message. Measure \
-             again with --patterns or --reference.",
+            "No lower bounds and no predictions: the run has no timed probes, which show the cost of a message. Only \
+             measurements of reference algorithms with integers have them.",
         ),
         false => Block::Table(Table::new(heads, rows).about(what)),
     };
