@@ -232,21 +232,26 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
 /// A paragraph for each violation without a remedy in Open MPI.
 pub(super) fn upstream(checked: &Checked) -> Vec<String> {
     let uncured = |violation: &Violation| matches!(violation.cure, Cure::Nothing | Cure::Component { .. });
+    let command = checked.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let command = if command.is_empty() { String::new() } else { format!(" Measured with: `{command}`") };
     let paragraph = |(cell, violation): (&CheckedCell, &Violation)| {
-        let found = best(cell, violation)?;
         let by = cell.served_by.map_or("coll/tuned".to_owned(), |component| format!("component {component}"));
+        let (builtin, samples) = (cell.builtin?, best(cell, violation)?.gain?.samples);
+        let (over, turns) = if checked.statistic.is_summary() {
+            (format!("the median of {}", counted(builtin.samples, "launch")), String::new())
+        } else {
+            ("the median".to_owned(), format!("; calls of both took turns, {samples} times"))
+        };
         Some(format!(
-            "{}: {}, run by {by}, takes {} in the median, while {} on the same communicator takes {} ({} slower; calls of \
-             both took turns, {} times). No forced algorithm comes within {} of it. Measured with: `{}`",
+            "{}: {}, run by {by}, takes {} in {over}, while {} on the same communicator takes {} ({} slower{turns}). No \
+             forced algorithm comes within {} of it.{command}",
             checked.library.as_deref().unwrap_or("Open MPI"),
             cell.cell,
-            Seconds(cell.builtin?.point),
+            Seconds(builtin.point),
             equivalent_calls(cell.cell, violation.best),
             Seconds(cell.best_time()?),
             slowdown(cell.severity?),
-            found.gain?.samples,
             percent(checked.criteria.min_gain),
-            checked.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
         ))
     };
     checked.violations().into_iter().filter(|(_, violation)| uncured(violation)).filter_map(paragraph).collect()
@@ -347,7 +352,7 @@ mod tests {
             command: Vec::new(),
             release: Release::V5_0,
             statistic: Statistic::RankAverage,
-            criteria: Criteria::default(),
+            criteria: Criteria { min_gain: 0.1, ..Criteria::default() },
             few_launches: None,
             cells: Vec::new(),
             default_failed: Vec::new(),
@@ -362,5 +367,36 @@ mod tests {
         let checked = Checked { default_failed: vec![(CELL, "wrong result".to_owned())], ..nothing_found() };
         assert_eq!(headline(&checked), "The default failed for 1 case");
         assert!(matches!(&answer(&checked)[..], [said] if said.starts_with("WRONG")), "{:?}", answer(&checked));
+    }
+
+    #[test]
+    fn values_of_separate_launches_took_no_turns() {
+        let estimate = |point| Estimate { point, low: None, high: None, level: 0.95, samples: 6 };
+        let mockup = Mockup::Split { pieces: 2, barrier: false };
+        let found = MockupFinding {
+            mockup,
+            time: estimate(1e-3),
+            gain: Some(estimate(2.0)),
+            p_value: None,
+            q_value: None,
+            violated: true,
+        };
+        let cell = CheckedCell {
+            cell: CELL,
+            builtin: Some(estimate(2e-3)),
+            served_by: None,
+            mockups: vec![found],
+            failed: Vec::new(),
+            severity: Some(estimate(1.0)),
+            violation: Some(Violation { best: mockup, memory: None, cure: Cure::Nothing }),
+            undecided: None,
+        };
+        let table = Checked { cells: vec![cell], ..nothing_found() };
+        let [said] = &upstream(&table)[..] else { panic!("a paragraph") };
+        assert!(said.contains("in the median of 6 launches") && said.ends_with("comes within 10 % of it."), "{said}");
+        let command = vec!["collrules".to_owned(), "lab".to_owned()];
+        let run = Checked { statistic: Statistic::RankMaximum, command, ..table };
+        let [said] = &upstream(&run)[..] else { panic!("a paragraph") };
+        assert!(said.contains("took turns, 6 times") && said.ends_with("Measured with: `collrules lab`"), "{said}");
     }
 }
