@@ -146,17 +146,6 @@ pub struct CheckedCell {
     pub undecided: Option<Undecided>,
 }
 
-/// Verdict on the guidelines of a cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum GuidelineVerdict<'a> {
-    /// No mock-up is faster by more than is tolerated, and each was timed enough to know.
-    Kept,
-    /// A mock-up is faster.
-    Violated(&'a Violation),
-    /// A mock-up may be faster.
-    Undecided(&'a Undecided),
-}
-
 /// A mock-up that may be faster by more than is tolerated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Undecided {
@@ -355,15 +344,6 @@ impl Checked {
 }
 
 impl CheckedCell {
-    /// Returns the verdict on its guidelines.
-    pub fn verdict(&self) -> GuidelineVerdict<'_> {
-        match (&self.violation, &self.undecided) {
-            (Some(violation), _) => GuidelineVerdict::Violated(violation),
-            (None, Some(undecided)) => GuidelineVerdict::Undecided(undecided),
-            (None, None) => GuidelineVerdict::Kept,
-        }
-    }
-
     /// The time of the best mock-up in seconds that the severity refers to.
     pub fn best_time(&self) -> Option<f64> {
         Some(self.builtin?.point / (1.0 + self.severity?.point))

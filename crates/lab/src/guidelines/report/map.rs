@@ -8,7 +8,7 @@ use collrules_report::document::{Block, Fill, Heatmap, Table, Tile, slownesses};
 use collrules_rules::Collective;
 
 use super::sentences;
-use crate::guidelines::found::{Checked, CheckedCell, GuidelineVerdict};
+use crate::guidelines::found::{Checked, CheckedCell};
 
 /// Meaning of the marks of the map.
 pub(super) const KEY: &str = "Each mark is a message size: +52 % is slower than the best mock-up by 52 %, 12x takes 12 times \
@@ -47,9 +47,9 @@ pub(super) fn map(checked: &Checked, ranks: Ranks) -> Block {
 
 /// The colour of a cell: its slowdown, whether or not it is a violation.
 fn fill(cell: &CheckedCell) -> Fill {
-    match (cell.verdict(), cell.severity) {
-        (GuidelineVerdict::Undecided(_), _) | (_, None) => Fill::Open,
-        (_, Some(severity)) => Fill::Slowness(1.0 + severity.point),
+    match cell.severity {
+        Some(severity) if cell.undecided.is_none() => Fill::Slowness(1.0 + severity.point),
+        _ => Fill::Open,
     }
 }
 
@@ -64,10 +64,10 @@ fn note(cell: &CheckedCell) -> String {
         .map_or("no mock-up was timed".to_owned(), |time| format!("the best mock-up takes {}", Seconds(time)));
     let builtin = cell.builtin.map_or("-".to_owned(), |time| Seconds(time.point).to_string());
     let severity = cell.severity.map_or(String::new(), |it| format!("; slower by {}", sentences::slowdown(it)));
-    let verdict = match cell.verdict() {
-        GuidelineVerdict::Violated(_) => "violated",
-        GuidelineVerdict::Undecided(_) => "undecided",
-        GuidelineVerdict::Kept => "kept",
+    let verdict = match (&cell.violation, &cell.undecided) {
+        (Some(_), _) => "violated",
+        (None, Some(_)) => "undecided",
+        (None, None) => "kept",
     };
     format!("{}: default {builtin}, {best}{severity}; {verdict}", cell.cell)
 }
@@ -79,9 +79,9 @@ fn label(bytes: &Bytes) -> String {
 
 /// The mark of a cell.
 fn mark(cell: &CheckedCell) -> String {
-    match cell.verdict() {
-        GuidelineVerdict::Violated(_) => slowdown(1.0 + cell.slowdown()),
-        GuidelineVerdict::Undecided(_) => "?".to_owned(),
-        GuidelineVerdict::Kept => "ok".to_owned(),
+    match (&cell.violation, &cell.undecided) {
+        (Some(_), _) => slowdown(1.0 + cell.slowdown()),
+        (None, Some(_)) => "?".to_owned(),
+        (None, None) => "ok".to_owned(),
     }
 }

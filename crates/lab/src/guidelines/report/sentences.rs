@@ -12,8 +12,7 @@ use collrules_rules::registry;
 use collrules_rules::words::counted;
 
 use crate::guidelines::found::{
-    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, GuidelineVerdict, MockupFinding, Violation,
-    Withheld,
+    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, MockupFinding, Violation, Withheld,
 };
 
 /// Describes the origin of the numbers.
@@ -27,8 +26,7 @@ pub(super) fn headline(checked: &Checked) -> String {
     if !checked.default_failed.is_empty() {
         return format!("The default failed for {}", counted(checked.default_failed.len(), "case"));
     }
-    let undecided =
-        checked.cells.iter().filter(|cell| matches!(cell.verdict(), GuidelineVerdict::Undecided(_))).count();
+    let undecided = checked.cells.iter().filter(|cell| cell.undecided.is_some()).count();
     match (checked.violations().len(), undecided) {
         (0, 0) => "No guideline is violated".to_owned(),
         (0, undecided) => format!("No violation is shown; undecided for {}", counted(undecided, "case")),
@@ -112,11 +110,8 @@ fn count_undecided(checked: &Checked) -> Option<String> {
         Doubt::LaunchesDisagree => "launches disagree, and only more --launches can decide",
         Doubt::CoarseClock => "the clock is too coarse",
     };
-    let reasons = checked.cells.iter().filter_map(|cell| match cell.verdict() {
-        GuidelineVerdict::Undecided(undecided) => Some((reason(undecided.why).to_owned(), 1)),
-        _ => None,
-    });
-    let reasons: Vec<(String, usize)> = reasons.collect();
+    let undecided = checked.cells.iter().filter_map(|cell| cell.undecided.as_ref());
+    let reasons: Vec<(String, usize)> = undecided.map(|undecided| (reason(undecided.why).to_owned(), 1)).collect();
     let all = counted(reasons.len(), "case");
     (!reasons.is_empty()).then(|| format!("Undecided for {all}: {}.", tally(reasons)))
 }
