@@ -6,7 +6,6 @@ use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
 
 use super::facts::TimeStatistics;
-use super::raw::Digits;
 
 /// One timing and its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +24,8 @@ pub struct Imported {
     pub round: u32,
     /// The times.
     pub times: TimeStatistics,
-    pub(super) digits: Option<Digits>,
+    /// The significant digits of the time as written.
+    pub(super) digits: Option<u64>,
 }
 
 impl Imported {

@@ -16,7 +16,7 @@ pub(super) struct Raw {
     /// The call within the launch, from 0; 0 where calls were averaged.
     pub(super) round: u32,
     pub(super) times: TimeStatistics,
-    pub(super) digits: Option<Digits>,
+    pub(super) digits: Option<u64>,
     /// Number of calls of which the time is a mean, if the file says so.
     pub(super) calls: Option<u64>,
     /// True if the buffers are in the memory of a device.
@@ -83,15 +83,10 @@ impl Parsed {
 }
 
 /// The significant digits of a decimal number as written, without zeros at either end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Digits(pub(super) u64);
-
-impl Digits {
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        let digits = std::str::from_utf8(text).ok()?.replacen('.', "", 1);
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| digits.trim_end_matches('0').parse().ok()).flatten().map(Self)
-    }
+pub(super) fn digits(text: &str) -> Option<u64> {
+    let digits = text.replacen('.', "", 1);
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.trim_end_matches('0').parse().ok()).flatten()
 }
 
 /// Parses a positive time, given its number of units per second.

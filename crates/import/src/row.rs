@@ -12,7 +12,7 @@ use crate::columns::{Column, Columns, Layout, NO_DATA, Role};
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
 use crate::formats::{Meaning, Program, Size};
-use crate::raw::{Digits, ImportFault, Raw, fault, time};
+use crate::raw::{ImportFault, Raw, digits, fault, time};
 
 /// Facts that hold for the rows of an output.
 #[derive(Default)]
@@ -153,7 +153,7 @@ pub(super) fn read(
             _ => row.times.mean = Some(seconds),
         }
         if role == Role::Mean || row.digits.is_none() && role == Role::Max {
-            row.digits = Digits::parse(text.as_bytes());
+            row.digits = digits(text);
         }
     }
     Ok(vec![Ok(row)])
@@ -177,7 +177,7 @@ fn timings_of_algorithms(
             time(number, column.per_second).map_err(|what| untimed(column, &what).about(facts.clone(), row.size));
         timings.push(mean.map(|mean| {
             let times = TimeStatistics { mean: Some(mean), ..TimeStatistics::default() };
-            Raw { facts, times, digits: Digits::parse(number.as_bytes()), ..row.clone() }
+            Raw { facts, times, digits: digits(number), ..row.clone() }
         }));
         seen.push(algorithm);
     }

@@ -3,15 +3,15 @@
 use super::Suspicion;
 use crate::finding::FindingCode;
 use crate::imported::Imported;
-use crate::raw::Digits;
+use crate::raw::digits;
 
 /// Significant digits from here on agree by chance once in a million values.
 const CERTAIN: u64 = 100_000;
 
 pub(super) fn check(timings: &[Imported]) -> Vec<Suspicion> {
     let slips = timings.iter().enumerate().filter_map(|(place, timing)| {
-        let size = Digits::parse(timing.cell.bytes.0.to_string().as_bytes())?;
-        if timing.digits? != size || size.0 < CERTAIN {
+        let size = digits(&timing.cell.bytes.0.to_string())?;
+        if timing.digits? != size || size < CERTAIN {
             return None;
         }
         let time = timing.times.mean.or(timing.times.max)?;
