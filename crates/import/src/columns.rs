@@ -6,7 +6,6 @@ use collrules_rules::{Collective, names};
 
 use crate::error::ImportError;
 use crate::facts::Facts;
-use crate::stray::short;
 
 names! {
     /// Content of a column, with the name that messages use, and that tables should have.
@@ -349,6 +348,18 @@ fn time_role(name: &str) -> Option<Role> {
         "loc_tend" => Role::End,
         _ => return None,
     })
+}
+
+/// Largest number of characters of a line that a message shows.
+const SHOWN: usize = 60;
+
+/// The beginning of a line, in quotes, without control characters.
+pub(super) fn short(content: &str) -> String {
+    let mut shown: String = content.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if content.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
 }
 
 #[cfg(test)]

@@ -33,7 +33,6 @@ mod plausible;
 mod raw;
 mod reader;
 mod row;
-mod stray;
 #[cfg(test)]
 mod tests;
 mod walk;

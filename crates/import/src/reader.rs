@@ -13,21 +13,20 @@ use collrules_record::CandidateName;
 use collrules_record::units::Seconds;
 use collrules_rules::Collective;
 
-use crate::columns::{Columns, Given, Layout, Role};
+use crate::columns::{Columns, Given, Layout, Role, short};
 use crate::error::ImportError;
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
 use crate::formats::{ImportFormat, Mark, Program, mark};
 use crate::raw::{Parsed, Raw, fault};
 use crate::row::{self, Output};
-use crate::stray::{Stray, short};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
 pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError> {
     let mut reader = Reader {
         given,
         parsed: Parsed::default(),
-        stray: Stray::default(),
+        stray: None,
         output: Output::default(),
         has_text: false,
         blank: Vec::new(),
@@ -50,7 +49,9 @@ pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError>
 struct Reader<'a> {
     given: &'a Given<'a>,
     parsed: Parsed,
-    stray: Stray,
+    /// Adjoining lines between those of the benchmark, such as warnings of the MPI library: the first, the last, and the
+    /// beginning of the first.
+    stray: Option<(u64, u64, String)>,
     output: Output,
     /// True if a line was neither blank nor a comment.
     has_text: bool,
@@ -83,12 +84,12 @@ impl Reader<'_> {
         let may_be_header = !is_table && (is_comment || !self.has_text || self.output.program.is_some());
         self.has_text |= !is_comment;
         if let Some((program, mark, value)) = mark(content) {
-            self.stray.end(&mut self.parsed);
+            self.end_stray();
             self.parsed.format.get_or_insert(program.format());
             self.output.program.get_or_insert(program);
             self.mark(line, program, mark, value);
         } else if let Some(found) = may_be_header.then(|| Columns::find(content, self.given)).flatten() {
-            self.stray.end(&mut self.parsed);
+            self.end_stray();
             match found {
                 Ok(columns) => self.header(columns, is_comment),
                 // Of tests that are not read.
@@ -96,7 +97,7 @@ impl Reader<'_> {
                 Err(why) => return Err(why),
             }
         } else if is_comment {
-            self.stray.end(&mut self.parsed);
+            self.end_stray();
         } else {
             self.row(line, content);
         }
@@ -199,12 +200,12 @@ impl Reader<'_> {
             self.output.rows += 1;
             return;
         }
-        let Some(columns) = self.output.columns.take() else { return self.stray.line(line, content) };
+        let Some(columns) = self.output.columns.take() else { return self.add_stray(line, content) };
         let fields = columns.fields(content);
         if fields.as_ref().is_some_and(|fields| !columns.is_row(fields)) {
-            self.stray.line(line, content);
+            self.add_stray(line, content);
         } else {
-            self.stray.end(&mut self.parsed);
+            self.end_stray();
             self.output.rows += 1;
             if let Layout::Delimited(_) = columns.layout {
                 for line in self.blank.drain(..) {
@@ -246,9 +247,25 @@ impl Reader<'_> {
         }
     }
 
+    fn add_stray(&mut self, line: u64, content: &str) {
+        let (_, last, _) = self.stray.get_or_insert_with(|| (line, line, short(content)));
+        *last = line;
+    }
+
+    /// Reports the stray lines so far.
+    fn end_stray(&mut self) {
+        let Some((first, last, content)) = self.stray.take() else { return };
+        let what = if first == last {
+            format!("not part of the benchmark's output, ignored: {content}")
+        } else {
+            format!("lines {first} to {last} are not part of the benchmark's output, ignored; they begin: {content}")
+        };
+        self.parsed.fault(first, FindingCode::StrayLines, what);
+    }
+
     /// Ends an output. Those that follow are of the same program.
     fn end(&mut self) {
-        self.stray.end(&mut self.parsed);
+        self.end_stray();
         self.report_passed();
         self.name_algorithms();
         self.combine_processes();
