@@ -8,6 +8,7 @@ use collrules_record::CandidateName;
 use collrules_record::units::Ranks;
 use collrules_rules::{Collective, Release};
 
+use super::columns::words;
 use super::facts::{Facts, collective_named};
 
 /// Facts from a path.
@@ -64,12 +65,6 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
 pub(super) fn is_fact(part: &str, release: Release) -> bool {
     let (facts, unknown) = read_part(&words(part), None, true, release);
     unknown.is_none() && facts != Facts::default()
-}
-
-/// Words of a part, in lower case.
-fn words(part: &str) -> Vec<String> {
-    let words = part.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
 }
 
 /// The facts in the words of a part, and the first unknown word.
