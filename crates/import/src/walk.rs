@@ -88,14 +88,15 @@ impl Walk<'_> {
             }
             parts.pop();
         }
-        let detailed = derived.iter().any(|(format, ..)| *format == ImportFormat::Detail);
+        derived.sort_by_key(|(format, ..)| *format == ImportFormat::Best);
+        let mut detailed = false;
         for (format, entry, parts, bytes) in derived {
             if raw {
                 self.pass_over(&entry, "it is derived from other files of this directory, which are imported");
             } else if format == ImportFormat::Best && detailed {
                 self.pass_over(&entry, "detail.out next to it has all of its timings");
             } else {
-                self.file(&entry, &parts, &bytes);
+                detailed |= self.file(&entry, &parts, &bytes) && format == ImportFormat::Detail;
             }
         }
         Ok(())
@@ -127,12 +128,13 @@ mod tests {
     use crate::collect::Options;
 
     #[test]
-    fn a_file_without_timings_does_not_replace_a_table_of_its_directory() {
+    fn files_without_timings_do_not_replace_a_table_of_their_directory() {
         let root = tempfile::tempdir().expect("a directory");
         let scatter = root.path().join("scatter");
         fs::create_dir(&scatter).expect("a directory");
         let write = |name: &str, text: &str| fs::write(scatter.join(name), text).expect("writes");
         write("best.out", "#Nranks Message_size Best_Algorithm Best_Latency\n16 8 1 2.5\n");
+        write("detail.out", "#Nnodes Message_size 0 1\n16 8 No data No data\n");
         write("faulty.csv", "collective,algorithm_id,avg_latency_us\nscatter,1,2.5\n");
         let mut importer = Importer::new(Options::new(Release::V5_0));
         add_all(&mut importer, &[root.path().to_owned()]).expect("reads");
