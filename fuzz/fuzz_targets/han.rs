@@ -5,19 +5,15 @@
 
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::han::{Level, HanTable, load, write};
-use collrules_rules::{Collective, Load};
+use collrules_rules::Collective;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     for version in Behaviour::distinct() {
         let loaded = match load(bytes, &version) {
-            Load::Accepted(loaded) => loaded,
-            Load::Rejected(rejection) => {
-                assert!(rejection.span.start <= rejection.span.end && rejection.span.end <= bytes.len());
-                continue;
-            }
-            Load::Crashes(crash) => {
-                assert!(crash.span.start <= crash.span.end && crash.span.end <= bytes.len());
+            Ok(loaded) => loaded,
+            Err(fault) => {
+                assert!(fault.span.start <= fault.span.end && fault.span.end <= bytes.len());
                 continue;
             }
         };
@@ -36,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
             continue;
         }
         let text = write(&table, &[]).expect("what was read can be said");
-        let Load::Accepted(again) = load(text.as_bytes(), &version) else {
+        let Ok(again) = load(text.as_bytes(), &version) else {
             panic!("{version} does not accept what was written:\n{text}");
         };
         assert_eq!(again.to_table(), table, "{version}\n{text}");

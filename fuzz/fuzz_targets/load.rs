@@ -4,14 +4,14 @@
 #![no_main]
 
 use collrules_rules::behaviour::Behaviour;
-use collrules_rules::file::{Load, load};
+use collrules_rules::file::load;
 use collrules_rules::call::Distribution;
 use collrules_rules::{Collective, Ranks};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     for version in Behaviour::distinct() {
-        let Load::Accepted(loaded) = load(bytes, &version) else { continue };
+        let Ok(loaded) = load(bytes, &version) else { continue };
         let table = loaded.to_table();
         for collective in Collective::ALL {
             for ranks in [1, 2, 3, 4, 7, 8, 100, i32::MAX as u32] {

@@ -5,17 +5,17 @@
 
 use collrules_rules::behaviour::Behaviour;
 use collrules_rules::emit::{self, Notes, TargetFormat};
-use collrules_rules::file::{Load, load};
+use collrules_rules::file::load;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     for version in Behaviour::distinct() {
-        let Load::Accepted(loaded) = load(bytes, &version) else { continue };
+        let Ok(loaded) = load(bytes, &version) else { continue };
         let table = emit::portable(&loaded.to_table());
         for format in TargetFormat::ALL {
             let Ok(text) = emit::write(&table, &Notes::default(), format) else { continue };
             for reader in &format.readers() {
-                let Load::Accepted(again) = load(text.as_bytes(), reader) else {
+                let Ok(again) = load(text.as_bytes(), reader) else {
                     panic!("{reader} does not accept what was written as {format}:\n{text}");
                 };
                 for (collective, blocks) in table.collectives() {

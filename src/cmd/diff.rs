@@ -7,7 +7,7 @@ use collrules_rules::diff::{self, Difference};
 use collrules_rules::explain::{self, VersionGroup};
 use collrules_rules::kind::{FileKind, RuleChoice, Rules};
 use collrules_rules::lines::plain;
-use collrules_rules::{Behaviour, Load, convert};
+use collrules_rules::{Behaviour, Fault, convert};
 use collrules_workflow::WorkflowError;
 use serde_json::{Value, json};
 
@@ -71,8 +71,9 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, WorkflowError> {
         for (reasons, why) in unread.iter_mut().zip(&not_in_force) {
             reasons.extend(why.clone().map(|why| (*version, why)));
         }
-        let differences = diff::rules(version.release, a.accepted(), b.accepted());
-        let one_crashes = matches!(a, Load::Crashes(_)) != matches!(b, Load::Crashes(_));
+        let differences = diff::rules(version.release, a.as_ref().ok(), b.as_ref().ok());
+        let crashes = |load: &Result<Rules, Fault>| load.as_ref().is_err_and(|fault| fault.kind.crashes());
+        let one_crashes = crashes(a) != crashes(b);
         compared.push((*version, VersionDifferences { not_in_force, one_crashes, differences }));
     }
     for (path, reasons) in [&args.left, &args.right].into_iter().zip(unread) {
@@ -101,12 +102,10 @@ pub(crate) fn run(args: &Diff) -> Result<Exit, WorkflowError> {
     Ok(if differ { Exit::PROBLEMS } else { Exit::DONE })
 }
 
-fn why(load: &Load<Rules>) -> Option<String> {
-    match load {
-        Load::Accepted(_) => None,
-        Load::Rejected(rejection) => Some(format!("rejected as a whole: {rejection}")),
-        Load::Crashes(crash) => Some(crash.to_string()),
-    }
+fn why(load: &Result<Rules, Fault>) -> Option<String> {
+    let fault = load.as_ref().err()?;
+    let begin = if fault.kind.crashes() { "" } else { "rejected as a whole: " };
+    Some(format!("{begin}{fault}"))
 }
 
 /// Reasons, each with its versions.

@@ -7,7 +7,7 @@ use crate::call::Call;
 use crate::collective::Collective;
 use crate::diff::{self, ByteRange};
 use crate::effective::{Effective, EffectiveAlgorithm, effective};
-use crate::file::{Load, Loaded};
+use crate::file::{Fault, Loaded};
 use crate::han::{self, HanFile, Level};
 use crate::hazard::RankRange;
 use crate::kind::{Key, Part, RuleChoice, Rules};
@@ -181,7 +181,7 @@ pub fn group<T: PartialEq>(answers: impl IntoIterator<Item = (Behaviour, T)>) ->
 
 /// Explains which rule decides a call and what the call then runs, given how a version reads the file. HAN's rules are
 /// those for a topology level.
-pub fn call(load: &Load<Rules>, lines: &Lines<'_>, call: &Call, level: Level) -> Answer<Explanation> {
+pub fn call(load: &Result<Rules, Fault>, lines: &Lines<'_>, call: &Call, level: Level) -> Answer<Explanation> {
     answer(load, lines, |rules| match rules {
         Rules::Tuned(loaded) => of_tuned(loaded, lines, call),
         Rules::Han(file) => of_han(file, lines, call, level),
@@ -230,7 +230,7 @@ fn of_han(file: &HanFile, lines: &Lines<'_>, call: &Call, level: Level) -> Expla
 }
 
 /// Lists the choices of a whole file by collective, communicator sizes and lookup bytes, except for impossible calls.
-pub fn contents(load: &Load<Rules>, lines: &Lines<'_>) -> Answer<Contents> {
+pub fn contents(load: &Result<Rules, Fault>, lines: &Lines<'_>) -> Answer<Contents> {
     answer(load, lines, |rules| {
         let ranges = match rules {
             Rules::Han(file) => ranges(file.behaviour.release, &file.to_table()),
@@ -248,14 +248,16 @@ pub fn contents(load: &Load<Rules>, lines: &Lines<'_>) -> Answer<Contents> {
 }
 
 /// Returns the answer of a version that accepts the file, or the reason why it does not use it.
-fn answer<F, T>(load: &Load<F>, lines: &Lines<'_>, accepted: impl FnOnce(&F) -> T) -> Answer<T> {
+fn answer<T>(load: &Result<Rules, Fault>, lines: &Lines<'_>, accepted: impl FnOnce(&Rules) -> T) -> Answer<T> {
     match load {
-        Load::Accepted(loaded) => Answer::Accepted(accepted(loaded)),
-        Load::Rejected(rejection) => {
+        Ok(loaded) => Answer::Accepted(accepted(loaded)),
+        Err(crash) if crash.kind.crashes() => {
+            Answer::Crashes { at: lines.excerpt(crash.span), why: plain(&crash.to_string()) }
+        }
+        Err(rejection) => {
             let json = rejection.not_json.as_ref().map(|error| format!("; as JSON: {error}")).unwrap_or_default();
             Answer::Rejected { at: lines.excerpt(rejection.span), why: plain(&format!("{rejection}{json}")) }
         }
-        Load::Crashes(crash) => Answer::Crashes { at: lines.excerpt(crash.span), why: plain(&crash.to_string()) },
     }
 }
 

@@ -8,7 +8,7 @@ use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::file::{self, Load, Loaded};
+use crate::file::{self, Fault, Loaded};
 use crate::han::{self, ComponentChoice, HanFile, Level};
 use crate::registry;
 use crate::release::Release;
@@ -39,7 +39,7 @@ impl FileKind {
     }
 
     /// Reads a file as a version does.
-    pub fn load(self, source: &[u8], version: &Behaviour) -> Load<Rules> {
+    pub fn load(self, source: &[u8], version: &Behaviour) -> Result<Rules, Fault> {
         match self {
             Self::Tuned => file::load(source, version).map(Rules::Tuned),
             Self::Han => han::load(source, version).map(Rules::Han),

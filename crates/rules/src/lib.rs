@@ -78,7 +78,7 @@ pub use behaviour::Behaviour;
 pub use call::{Call, Distribution};
 pub use choice::Choice;
 pub use collective::Collective;
-pub use file::{Load, Loaded, load};
+pub use file::{Fault, Loaded, load};
 pub use layout_rules::LayoutRules;
 pub use operation::Operation;
 pub use release::{Maturity, Release, Version};

@@ -129,12 +129,7 @@ mod tests {
     /// Reads a board as every version of the format does.
     fn read(board: &Checkerboard) -> Vec<Loaded> {
         let text = board.text().expect("it can be said");
-        board
-            .format
-            .readers()
-            .iter()
-            .map(|version| load(text.as_bytes(), version).into_accepted().expect("accepted"))
-            .collect()
+        board.format.readers().iter().map(|version| load(text.as_bytes(), version).expect("accepted")).collect()
     }
 
     #[test]

@@ -23,7 +23,7 @@ use collrules_rules::metric::{Metric, metric};
 use collrules_rules::probe::{self, Checkerboard};
 use collrules_rules::registry;
 use collrules_rules::steps::Steps;
-use collrules_rules::{Behaviour, Choice, Collective, Load, Release, RuleTable, load};
+use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, load};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
@@ -123,10 +123,9 @@ pub fn prove(
     let mut read = None;
     if let Some(file) = &tuning.tuned {
         match load(&file.text, &Behaviour::latest(release)) {
-            Load::Accepted(accepted) if accepted.to_table() == file.table => read = Some(accepted),
-            Load::Accepted(_) => proof.faults.push(ProofFault::Misread("it reads back as another table".to_owned())),
-            Load::Rejected(rejection) => proof.faults.push(ProofFault::Misread(rejection.to_string())),
-            Load::Crashes(crash) => proof.faults.push(ProofFault::Misread(crash.to_string())),
+            Ok(accepted) if accepted.to_table() == file.table => read = Some(accepted),
+            Ok(_) => proof.faults.push(ProofFault::Misread("it reads back as another table".to_owned())),
+            Err(fault) => proof.faults.push(ProofFault::Misread(fault.to_string())),
         }
     }
     proof.faults.extend(handed::misread(tuning, release));

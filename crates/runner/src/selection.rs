@@ -109,7 +109,7 @@ mod tests {
 
     fn contradiction(log: &[&str], bytes: u64, ranks: u32, distribution: Distribution) -> Option<String> {
         let version: Behaviour = "6.0".parse().expect("known");
-        let file = load(FILE.as_bytes(), &version).into_accepted().expect("accepted");
+        let file = load(FILE.as_bytes(), &version).expect("accepted");
         let mut heard = Log::default();
         log.iter().for_each(|line| heard.hear(line));
         let call = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };

@@ -365,7 +365,7 @@ fn prove(
 
 /// Returns the meaning of a file for the communicators of these cells, with their nodes here.
 fn table_in_layout(file: &RulesFile<RuleTable>, release: Release, backend: &MpiBackend, cells: &[Cell]) -> RuleTable {
-    let read = collrules_rules::load(&file.text, &Behaviour::latest(release)).into_accepted();
+    let read = collrules_rules::load(&file.text, &Behaviour::latest(release)).ok();
     let Some(read) = read.filter(Loaded::names_layouts) else { return file.table.clone() };
     let ranks: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
     let collectives: BTreeSet<Collective> = cells.iter().map(|cell| cell.collective).collect();

@@ -98,8 +98,8 @@ impl RulesFile<RuleTable> {
 
     /// The file as a version reads it.
     pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
-        let read = load(&self.text, version).read();
-        self.with(read.map(|file| file.to_table()).map_err(|why| vec![format!("{}: {why}", version.name())]))
+        let read = load(&self.text, version);
+        self.with(read.map(|file| file.to_table()).map_err(|fault| vec![format!("{}: {fault}", version.name())]))
     }
 
     /// The format of the text.
@@ -171,7 +171,7 @@ const VERSION_LINE: &[u8] = b"rule-file-version-";
 impl RulesFile<han::HanTable> {
     /// A file of HAN, as the newest version that accepts it reads it.
     pub fn of_han(path: PathBuf, text: Vec<u8>) -> Self {
-        let accepted = |version: Behaviour| han::load(&text, &version).into_accepted();
+        let accepted = |version: Behaviour| han::load(&text, &version).ok();
         let newest = Behaviour::distinct().into_iter().rev().find_map(accepted);
         let table = newest.map(|file| file.to_table()).unwrap_or_default();
         Self { path, text, table }
@@ -179,17 +179,17 @@ impl RulesFile<han::HanTable> {
 
     /// The file as a version reads it.
     pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
-        if !han::is_han(&self.text) && load(&self.text, version).into_accepted().is_some() {
+        if !han::is_han(&self.text) && load(&self.text, version).is_ok() {
             let why = "this is a rules file for coll/tuned, which coll_han_dynamic_rules_filename does not read";
             return self.with(Err(vec![why.to_owned()]));
         }
         let reasons = |why: String| std::iter::once(why).chain(self.name_other_readers(version)).collect();
-        let read = han::load(&self.text, version).read();
-        self.with(read.map(|file| file.to_table()).map_err(|why| reasons(format!("{}: {why}", version.name()))))
+        let read = han::load(&self.text, version);
+        self.with(read.map(|file| file.to_table()).map_err(|fault| reasons(format!("{}: {fault}", version.name()))))
     }
 
     fn name_other_readers(&self, version: &Behaviour) -> Option<String> {
-        let accepts = |other: &Behaviour| han::load(&self.text, other).accepted().is_some();
+        let accepts = |other: &Behaviour| han::load(&self.text, other).is_ok();
         let others = Behaviour::distinct().into_iter().filter(|other| other != version && accepts(other));
         let names: Vec<&str> = others.map(|other| other.name()).collect();
         (!names.is_empty()).then(|| format!("it was written for another release: {} would read it", names.join(", ")))
@@ -198,7 +198,7 @@ impl RulesFile<han::HanTable> {
 
 /// The file as loaded by the newest version that accepts it.
 fn newest(text: &[u8]) -> Option<Loaded> {
-    Behaviour::distinct().into_iter().rev().find_map(|version| load(text, &version).into_accepted())
+    Behaviour::distinct().into_iter().rev().find_map(|version| load(text, &version).ok())
 }
 
 #[cfg(test)]

@@ -90,10 +90,10 @@ pub fn meaning(bytes: &[u8], version: Option<Behaviour>) -> Result<Loaded, Conve
     let mut accepted: Vec<Loaded> = Vec::new();
     let mut refused: Vec<(Behaviour, String)> = Vec::new();
     for version in versions {
-        match load(bytes, &version).read() {
+        match load(bytes, &version) {
             Ok(_) if foreign(&version) => refused.push((version, "reads no JSON".to_owned())),
             Ok(loaded) => accepted.push(loaded),
-            Err(why) => refused.push((version, why)),
+            Err(fault) => refused.push((version, fault.to_string())),
         }
     }
     let Some(newest) = accepted.pop() else {
@@ -131,10 +131,10 @@ pub fn convert(bytes: &[u8], source: &Loaded, format: TargetFormat, notes: &Note
     let text = emit::write(&table, notes, format)?;
 
     let changes = versions.iter().filter_map(|version| {
-        let changes = diff::files(version.release, Some(source), load(text.as_bytes(), version).accepted());
+        let changes = diff::files(version.release, Some(source), load(text.as_bytes(), version).ok().as_ref());
         (!changes.is_empty()).then_some((*version, changes))
     });
-    let read = Behaviour::distinct().into_iter().filter_map(|version| load(bytes, &version).into_accepted());
+    let read = Behaviour::distinct().into_iter().filter_map(|version| load(bytes, &version).ok());
     let read = read.filter(|loaded| !is_foreign(bytes, &loaded.behaviour));
     let alike: Vec<Loaded> = read.filter(|loaded| unlike(loaded, source).is_none()).collect();
     let lines = Lines::new(bytes);

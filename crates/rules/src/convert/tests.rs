@@ -1,7 +1,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::file::Load;
 use crate::units::Bytes;
 
 fn version(text: &str) -> Behaviour {
@@ -29,7 +28,7 @@ fn a_file_that_releases_read_alike_loses_nothing() {
             (&[][..], &[][..], &[][..])
         );
         for reader in format.readers() {
-            let Load::Accepted(loaded) = load(conversion.text.as_bytes(), &reader) else { panic!("{reader}") };
+            let Ok(loaded) = load(conversion.text.as_bytes(), &reader) else { panic!("{reader}") };
             let source = meaning(text.as_bytes(), None).expect("a good file");
             assert_eq!(loaded.to_table(), source.to_table(), "{format} {reader}");
         }
@@ -157,7 +156,7 @@ proptest! {
         let source = meaning(first.as_bytes(), None).expect("was read before");
         let back = converted(&first, None, TargetFormat::Classic);
         for reader in &back.versions {
-            let Load::Accepted(loaded) = load(back.text.as_bytes(), reader) else { panic!("{reader}") };
+            let Ok(loaded) = load(back.text.as_bytes(), reader) else { panic!("{reader}") };
             for (collective, _) in table.collectives() {
                 let serves = |loaded: &Loaded| loaded.serve(collective, Ranks(ranks), size, Distribution::Any).choice;
                 let expected = Choice { max_requests: 0, ..serves(&source) };

@@ -5,7 +5,6 @@
 
 use super::fault::{Fault, FaultKind};
 use super::index::Index;
-use super::load::Load;
 use super::model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState, SIZE_INF};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
@@ -25,12 +24,9 @@ pub(crate) const COMM_RULE_KEYS: [&str; 4] = ["comm_size_min", "comm_size_max", 
 /// Members of a message rule.
 pub(crate) const RULE_KEYS: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
 
-pub(super) fn load(document: &Document<'_>, behaviour: &Behaviour) -> Load {
+pub(super) fn load(document: &Document<'_>, behaviour: &Behaviour) -> Result<Loaded, Fault> {
     let mut reader = JsonReader { release: behaviour.release, finished_rule: false };
-    match reader.file(document.root()) {
-        Ok(collectives) => Load::Accepted(Loaded::new(*behaviour, Format::Json, collectives)),
-        Err(fault) => fault.load(),
-    }
+    Ok(Loaded::new(*behaviour, Format::Json, reader.file(document.root())?))
 }
 
 struct JsonReader {

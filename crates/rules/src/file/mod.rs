@@ -7,7 +7,6 @@ mod classic;
 mod fault;
 mod index;
 mod json;
-mod load;
 mod lookup;
 mod model;
 
@@ -16,18 +15,17 @@ use crate::json::{Document, SyntaxError};
 
 pub use fault::{Fault, FaultKind, Field};
 pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
-pub use load::Load;
 pub use lookup::{Lookup, Reason, RuleRef};
 pub use model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState};
 
 /// Reads a file as a version does, with `coll_tuned_alltoall_algorithm_max_requests` at its default of 0.
-pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load {
+pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Result<Loaded, Fault> {
     load_inheriting(bytes, behaviour, 0)
 }
 
 /// Like [`load()`], with another value of `coll_tuned_alltoall_algorithm_max_requests`, which newer versions use for
 /// classic rules without the fifth column.
-pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Load {
+pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Result<Loaded, Fault> {
     if !behaviour.reads_json {
         return load_classic(None, bytes, behaviour, max_requests);
     }
@@ -37,14 +35,19 @@ pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -
     }
 }
 
-fn load_classic(not_json: Option<SyntaxError>, bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -> Load {
+fn load_classic(
+    not_json: Option<SyntaxError>,
+    bytes: &[u8],
+    behaviour: &Behaviour,
+    max_requests: u32,
+) -> Result<Loaded, Fault> {
     let inherited = if behaviour.inherits_requests { max_requests } else { 0 };
     match classic::read(bytes, behaviour, inherited) {
         Ok((header, collectives)) => {
             let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
-            Load::Accepted(Loaded { not_json, ..loaded })
+            Ok(Loaded { not_json, ..loaded })
         }
-        Err(fault) => Fault { line: Some(fault.span.line(bytes)), not_json, ..fault }.load(),
+        Err(fault) => Err(Fault { line: Some(fault.span.line(bytes)), not_json, ..fault }),
     }
 }
 

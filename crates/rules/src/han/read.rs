@@ -4,7 +4,7 @@
 
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, id_by_name, json_name};
-use crate::file::{Fault, FaultKind, Field, Load};
+use crate::file::{Fault, FaultKind, Field};
 use crate::json::c_str;
 use crate::lines::plain;
 use crate::release::Release;
@@ -15,18 +15,14 @@ use super::model::{Configuration, HanCollectiveRules, HanFile, HanFileRule, Leve
 use super::vocabulary::{ComponentChoice, HanComponent, Level, algorithms, is_in, is_ruled};
 
 /// Reads a file as a version does. Takes time and memory linear in its length, whatever the counts say.
-pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Load<HanFile> {
+pub fn load(bytes: &[u8], behaviour: &Behaviour) -> Result<HanFile, Fault> {
     if !is_in(behaviour.release) {
-        return Fault::new(Span::at(0), FaultKind::NoHan).load();
+        return Err(Fault::new(Span::at(0), FaultKind::NoHan));
     }
     let mut reader = HanReader { bytes, release: behaviour.release, tokens: Tokens::new(bytes), segments: Vec::new() };
-    match reader.file() {
-        Ok(collectives) => {
-            let trailing = reader.tokens.number().filter(|(number, _)| *number > 0).map(|(_, span)| span);
-            Load::Accepted(HanFile { behaviour: *behaviour, collectives, segments: reader.segments, trailing })
-        }
-        Err(fault) => Fault { line: Some(fault.span.line(bytes)), ..fault }.load(),
-    }
+    let collectives = reader.file().map_err(|fault| Fault { line: Some(fault.span.line(bytes)), ..fault })?;
+    let trailing = reader.tokens.number().filter(|(number, _)| *number > 0).map(|(_, span)| span);
+    Ok(HanFile { behaviour: *behaviour, collectives, segments: reader.segments, trailing })
 }
 
 /// Arrays above this size do not fit in memory, or their size overflows.

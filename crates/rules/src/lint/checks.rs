@@ -52,7 +52,7 @@ impl<'c> Checks<'c> {
             .iter()
             .filter(|version| views.iter().all(|view| view.loaded.behaviour.name() != version.name()))
             .filter(|version| !views.is_empty() && (!json || version.reads_json))
-            .filter_map(|version| load(source, version).into_accepted())
+            .filter_map(|version| load(source, version).ok())
             .collect();
         let others: Vec<FileView<'_>> = others.iter().map(FileView::new).collect();
         let mut live = HashSet::new();

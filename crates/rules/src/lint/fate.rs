@@ -7,7 +7,7 @@ use super::words::{self, Strict};
 use crate::behaviour::Behaviour;
 use crate::choice::Choice;
 use crate::collective::json_name;
-use crate::file::{Fault, Load, Loaded, Rule};
+use crate::file::{Fault, Loaded, Rule};
 use crate::span::Span;
 use crate::tokens::HEADER;
 
@@ -21,7 +21,7 @@ pub(super) fn is_json(source: &[u8]) -> bool {
 /// versions.
 pub(super) fn judge(
     source: &[u8],
-    loads: &[(Behaviour, Load)],
+    loads: &[(Behaviour, Result<Loaded, Fault>)],
     strict: &Strict,
     named: bool,
     problems: &mut Collector,
@@ -35,7 +35,7 @@ pub(super) fn judge(
     for (version, load) in loads {
         match load {
             _ if !fits(version) => {
-                let accepted = load.accepted().is_some();
+                let accepted = load.is_ok();
                 let fate = if accepted { "accept the numbers in it as rules" } else { "ignore the whole file" };
                 let begin = source.iter().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(0);
                 let (code, span, what) = if is_json {
@@ -48,15 +48,15 @@ pub(super) fn judge(
                 let problem = problems.merge_kind(code, span, accepted.into(), &[*version], message);
                 problem.severity = if is_error { Severity::Error } else { Severity::Warning };
             }
-            Load::Accepted(loaded) => {
+            Ok(loaded) => {
                 misread(source, loaded, strict, problems);
                 crashes_verbose(loaded, problems);
             }
-            Load::Rejected(rejection) => {
-                rejected(source, rejection, version, problems);
-            }
-            Load::Crashes(crash) => {
+            Err(crash) if crash.kind.crashes() => {
                 problems.merge(Code::Crashes, crash.span, *version, crash.kind.to_string());
+            }
+            Err(rejection) => {
+                rejected(source, rejection, version, problems);
             }
         }
     }

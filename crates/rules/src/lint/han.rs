@@ -9,7 +9,7 @@ use super::fate;
 use super::problem::{LintReport, VersionReading};
 use crate::behaviour::Behaviour;
 use crate::collective::{Collective, json_name};
-use crate::file::{Fault, FaultKind, Load};
+use crate::file::{Fault, FaultKind};
 use crate::han::{
     Configuration, HanComponent, HanFile, HanTable, Level, LevelRules, Service, algorithms, is_ruled, load, service,
 };
@@ -20,22 +20,22 @@ use crate::span::Span;
 /// Checks a file. `named` is true if the user asked for exactly these versions.
 pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintReport {
     let mut problems = Collector::default();
-    let loads: Vec<(Behaviour, Load<HanFile>)> = versions.iter().map(|one| (*one, load(source, one))).collect();
-    let latest = loads.last().and_then(|(_, load)| load.accepted());
+    let loads: Vec<_> = versions.iter().map(|one| (*one, load(source, one))).collect();
+    let latest = loads.last().and_then(|(_, load)| load.as_ref().ok());
     for (version, load) in &loads {
         match load {
-            Load::Accepted(loaded) => match latest {
+            Ok(loaded) => match latest {
                 Some(latest) if meant(latest, version) != loaded.to_table() => {
                     let message = format!("{} reads other rules than {}", version.name(), latest.behaviour.name());
                     problems.merge(Code::HanDisagreement, Span::at(0), *version, message);
                 }
                 _ => accepted(loaded, &mut problems),
             },
-            Load::Rejected(rejection) => rejected(source, rejection, version, named, &mut problems),
-            Load::Crashes(crash) => {
+            Err(crash) if crash.kind.crashes() => {
                 let problem = problems.merge(Code::Crashes, crash.span, *version, crash.kind.to_string());
                 problem.remedy = "Remove the @ and the name after it.".into();
             }
+            Err(rejection) => rejected(source, rejection, version, named, &mut problems),
         }
     }
     let readings = loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect();

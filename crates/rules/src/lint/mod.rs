@@ -30,7 +30,7 @@ mod words;
 use std::collections::HashSet;
 
 use crate::behaviour::Behaviour;
-use crate::file::{Load, Loaded, load};
+use crate::file::{Loaded, load};
 use crate::kind::FileKind;
 use crate::reach::FileView;
 use crate::release::Release;
@@ -70,18 +70,18 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
     } else {
         classic::read(source, &mut problems)
     };
-    let loads: Vec<(Behaviour, Load)> = kept.iter().map(|version| (*version, load(source, version))).collect();
+    let loads: Vec<_> = kept.iter().map(|version| (*version, load(source, version))).collect();
     fate::judge(source, &loads, &strict, named, &mut problems);
     // Results of a version that mistakes the format for another are irrelevant.
     let meant = loads.iter().filter(|(version, _)| !is_json || version.reads_json);
-    let meant: Vec<&Loaded> = meant.filter_map(|(_, load)| load.accepted()).collect();
+    let meant: Vec<&Loaded> = meant.filter_map(|(_, load)| load.as_ref().ok()).collect();
     let views: Vec<FileView<'_>> = meant.iter().map(|loaded| FileView::new(loaded)).collect();
     let checks = Checks::new(source, &views, &strict, &kept, ranks);
     views.into_iter().for_each(|view| checks.check(view, &mut problems));
     // A file for earlier releases may be checked for 6.0 alone.
     let shifts = !is_json && kept.iter().all(|version| version.shifts_sizes);
     let earlier = shifts.then(|| load(source, &Behaviour::latest(Release::V5_0)));
-    agree::check(&meant, earlier.as_ref().and_then(Load::accepted), &mut problems);
+    agree::check(&meant, earlier.as_ref().and_then(|load| load.as_ref().ok()), &mut problems);
     let readings = loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect();
     LintReport { kind: FileKind::Tuned, readings, problems: problems.finish() }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::code::{Code, Severity};
 use crate::behaviour::Behaviour;
-use crate::file::Load;
+use crate::file::Fault;
 use crate::kind::FileKind;
 use crate::span::Span;
 
@@ -67,11 +67,11 @@ pub struct VersionReading {
 
 impl VersionReading {
     /// The treatment that is the result of reading.
-    pub(super) fn new<T>(version: Behaviour, load: &Load<T>) -> Self {
+    pub(super) fn new<T>(version: Behaviour, load: &Result<T, Fault>) -> Self {
         let fate = match load {
-            Load::Accepted(_) => FileFate::Accepted,
-            Load::Rejected(_) => FileFate::Rejected,
-            Load::Crashes(_) => FileFate::Crashes,
+            Ok(_) => FileFate::Accepted,
+            Err(fault) if fault.kind.crashes() => FileFate::Crashes,
+            Err(_) => FileFate::Rejected,
         };
         Self { version, fate }
     }

@@ -28,10 +28,10 @@ pub(super) fn settings(tuning: &Tuning) -> BTreeMap<String, String> {
 /// The fault of a HAN file with another meaning than its table.
 pub(super) fn misread(tuning: &Tuning, release: Release) -> Option<ProofFault> {
     let file = tuning.han.as_ref()?;
-    let why = match han::load(&file.text, &Behaviour::latest(release)).read() {
+    let why = match han::load(&file.text, &Behaviour::latest(release)) {
         Ok(read) if HanRules::of_han(&read.to_table()) == tuning.han_rules() => return None,
         Ok(_) => "it delegates other calls".to_owned(),
-        Err(why) => why,
+        Err(fault) => fault.to_string(),
     };
     Some(ProofFault::Misread(format!("{}: {why}", file.path.display())))
 }

@@ -132,7 +132,7 @@ impl HanPins {
                 let read = |cause| RunnerError::Rules { path: file.into(), cause };
                 let behaviour = Behaviour::from_version(version).map_err(RunnerError::UnknownRelease)?;
                 let load = han::load(&std::fs::read(file).map_err(read)?, &behaviour);
-                load.into_accepted().map(|rules| HanRules::of_han(&rules.to_table())).unwrap_or_default()
+                load.map(|rules| HanRules::of_han(&rules.to_table())).unwrap_or_default()
             }
             None => HanRules::default(),
         };

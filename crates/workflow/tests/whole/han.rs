@@ -7,7 +7,7 @@ use collrules_record::rundir;
 use collrules_record::validation::{Outcome, ValidatedCell};
 use collrules_record::{HanRule, HanRules, Ranks};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
-use collrules_rules::{Behaviour, Collective, Load, Release, han};
+use collrules_rules::{Behaviour, Collective, Release, han};
 use collrules_workflow::validate::Validated;
 use collrules_workflow::{WorkflowError, publish};
 
@@ -66,7 +66,7 @@ fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
         let text =
             std::fs::read(stage.directory.path().join("out").join(rundir::HAN)).expect("what is left of the file");
         let behaviour = Behaviour::latest(Release::V5_0);
-        let Load::Accepted(read) = han::load(&text, &behaviour) else { panic!("{}", String::from_utf8_lossy(&text)) };
+        let Ok(read) = han::load(&text, &behaviour) else { panic!("{}", String::from_utf8_lossy(&text)) };
         let says = |bytes| HanRules::of_han(&read.to_table()).rule(bcast(bytes));
         assert_eq!((says(1), says(1 << 20)), (HanRule::Delegate, HanRule::Default), "long messages are faster by HAN");
     }

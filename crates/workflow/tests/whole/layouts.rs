@@ -36,7 +36,7 @@ fn a_file_for_6_0_has_rules_for_each_layout() {
     let (stage, _) = Stage::tuned(&format!("{CLUSTER} --simulated-release 6.0"));
     let version = Behaviour::from_version("6.0.0".parse().unwrap()).unwrap();
     let text = stage.read(rundir::RULES);
-    let file = load(text.as_bytes(), &version).into_accepted().expect("6.0 reads it");
+    let file = load(text.as_bytes(), &version).expect("6.0 reads it");
     let algorithm = |distribution, bytes| file.to_table_for(distribution).lookup(Collective::Bcast, 4, bytes).algorithm;
     for (distribution, expected) in [(Distribution::Any, [5, 2, 3]), (Distribution::OnePerNode, [6, 0, 3])] {
         let found = [1 << 10, 64 << 10, 1 << 20].map(|bytes| algorithm(distribution, bytes));

@@ -268,7 +268,7 @@ pub(crate) fn tuning(words: &str) -> TuneOptions {
 
 /// The meaning of a rules file for a release.
 pub(crate) fn means(file: &Path, release: Release) -> RuleTable {
-    load(&std::fs::read(file).unwrap(), &Behaviour::latest(release)).into_accepted().unwrap().to_table()
+    load(&std::fs::read(file).unwrap(), &Behaviour::latest(release)).unwrap().to_table()
 }
 
 /// The verdict on each cell of a comparison.
