@@ -173,7 +173,7 @@ impl Assumptions {
 
     /// The assumption that is not made, but that an algorithm with segments of this size needs for correct results.
     pub fn lacking(&self, algorithm: &Algorithm, segsize: u64) -> Option<Assumption> {
-        if algorithm.reorders() && !self.commutative_ops {
+        if algorithm.reorders && !self.commutative_ops {
             return Some(Assumption::CommutativeOps);
         }
         (algorithm.wants_one_datatype(segsize) && !self.uniform_datatypes).then_some(Assumption::UniformDatatypes)

@@ -5,7 +5,7 @@
 use crate::call::Call;
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::registry::{self, Algorithm, Fallback, InPlace, When};
+use crate::registry::{self, Algorithm, Fallback, When};
 use crate::release::Release;
 use crate::units::Bytes;
 
@@ -89,7 +89,7 @@ pub fn effective(release: Release, collective: Collective, choice: Choice, call:
         Ok(algorithm) => algorithm,
         Err(unknown) => return ends(EffectiveAlgorithm::Error(ErrorClass::Argument), unknown.to_string()),
     };
-    if let (true, InPlace::Instead(what)) = (call.in_place, first.in_place) {
+    if let Some(what) = first.in_place.filter(|_| call.in_place) {
         return ends(EffectiveAlgorithm::Instead(what), format!("in place, {what} runs instead of {}", first.name));
     }
     if first.only_two && call.ranks.0 != 2 {

@@ -267,7 +267,7 @@ fn in_words(ends: &Effective, call: &Call) -> (End, String) {
         return (End::Nothing, runs.to_owned());
     }
     match ends.algorithm {
-        EffectiveAlgorithm::Algorithm(algorithm) if !call.commutative && algorithm.reorders() => {
+        EffectiveAlgorithm::Algorithm(algorithm) if !call.commutative && algorithm.reorders => {
             let words = registry::words(Some(algorithm), ends.choice);
             let why = "it reorders operands, and this operation does not commute";
             (End::Wrong, format!("{words}, with a WRONG RESULT: {why}"))

@@ -130,7 +130,7 @@ fn check_block(collective: Collective, ranks: RankRange, sizes: &SizeSteps, haza
         if radix && choice.faninout < 2 {
             hazards.push(Hazard::EndlessLoop { collective, ranks, choice });
         }
-        if algorithm.reorders() {
+        if algorithm.reorders {
             hazards.push(Hazard::NonCommutative { collective, ranks, choice });
         }
     }

@@ -267,7 +267,7 @@ impl RuledRange<'_, '_> {
             let message = || format!("{named}{said}");
             groups.entry((code, collective, id, kind)).or_insert_with(|| (Vec::new(), message())).0.push(rule.span);
         };
-        if algorithm.reorders() {
+        if algorithm.reorders {
             group(Code::NonCommutative, 0, " reorders operands");
         }
         if algorithm.wants_one_datatype(segsize) {

@@ -17,8 +17,6 @@ pub struct Algorithm {
     pub id: u32,
     /// The string of Open MPI's MCA enumerator, exactly.
     pub name: &'static str,
-    /// Description in one line.
-    pub about: &'static str,
     /// The parameters of a rule that it uses.
     pub uses: Uses,
     /// True if the fan-out is the radix of its tree: below 2 the call never ends.
@@ -28,15 +26,16 @@ pub struct Algorithm {
     pub only_two: bool,
     /// Algorithms that run instead of it, in the order of their conditions.
     pub fallbacks: &'static [Fallback],
-    /// Treatment of operations that do not commute.
-    pub noncommutative: NonCommutative,
+    /// True if it gives wrong results, silently, with user-defined operations that do not commute. `coll/tuned` does not
+    /// test for them if a rule or a forced algorithm decides.
+    pub reorders: bool,
     /// The order in which it adds up, in chains of as many as the fan-out, if it uses that; none if it adds nothing up,
     /// if other collectives do so for it, or if the order is unknown.
     pub sums: Option<Order>,
     /// Result if ranks describe the same data with different counts and datatypes.
     pub mixed_types: MixedTypes,
-    /// Treatment of `MPI_IN_PLACE`.
-    pub in_place: InPlace,
+    /// The algorithm that runs with `MPI_IN_PLACE` instead, whatever the choice.
+    pub in_place: Option<&'static str>,
     /// The collectives of the same communicator that it calls, each with its own rules; gatherv and scatterv, which
     /// have no rules, are left out.
     pub calls: &'static [Collective],
@@ -76,25 +75,13 @@ pub enum When {
 /// side, 1 x 5000 int on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MixedTypes {
-    /// Correct results were seen.
+    /// No failure is known. Correct results were seen with allgather, alltoall, bcast and gather; others were not tested, or
+    /// have no datatypes to mix.
     Safe,
     /// Wrong data or a hang with segments, correct results without.
     FailSegmented,
     /// Wrong data or a hang.
     Fail,
-    /// Not tested, or the collective has no datatypes to mix.
-    Untested,
-}
-
-/// Treatment of `MPI_IN_PLACE` by an algorithm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InPlace {
-    /// As out of place, or the collective has no such argument.
-    Plain,
-    /// Another algorithm runs, whatever the choice.
-    Instead(&'static str),
-    /// The ignored count and datatype are passed on to an inner gather, whose rules must not depend on sizes.
-    PassedOn,
 }
 
 /// The parameters of a choice that an algorithm uses; it ignores the others.
@@ -120,20 +107,6 @@ impl Uses {
     }
 }
 
-/// Result with user-defined operations that do not commute. `coll/tuned` does not test for them if a rule or a forced
-/// algorithm decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NonCommutative {
-    /// The collective has no operation.
-    NotApplicable,
-    /// Correct results.
-    Safe,
-    /// It calls another collective of the communicator, whose algorithm decides.
-    Depends,
-    /// Wrong results, silently.
-    Unsafe,
-}
-
 impl Algorithm {
     /// Returns true if this release has the algorithm.
     pub fn is_in(&self, release: Release) -> bool {
@@ -145,18 +118,13 @@ impl Algorithm {
         !self.only_two || ranks.0 == 2
     }
 
-    /// Returns true if it gives wrong results with operations that do not commute.
-    pub fn reorders(&self) -> bool {
-        self.noncommutative == NonCommutative::Unsafe
-    }
-
     /// Returns true if, with segments of this size, it fails when ranks describe the same data with different
     /// datatypes.
     pub fn wants_one_datatype(&self, segsize: u64) -> bool {
         match self.mixed_types {
             MixedTypes::Fail => true,
             MixedTypes::FailSegmented => segsize > 0,
-            MixedTypes::Safe | MixedTypes::Untested => false,
+            MixedTypes::Safe => false,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::collective::Collective;
 use crate::release::Release;
 use crate::units::Bytes;
 
-pub use algorithm::{Algorithm, Fallback, InPlace, MixedTypes, NonCommutative, Uses, When};
+pub use algorithm::{Algorithm, Fallback, MixedTypes, Uses, When};
 use entries::entries;
 
 /// An id that a release does not have.

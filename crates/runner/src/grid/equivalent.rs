@@ -15,7 +15,7 @@ use collrules_record::plan::Shared;
 use collrules_record::{Arguments, Candidate, Cell};
 use collrules_rules::call::Call;
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
-use collrules_rules::registry::{self, Algorithm};
+use collrules_rules::registry;
 use collrules_rules::{Choice, Collective, Release};
 
 /// Effect of a choice in a cell.
@@ -132,7 +132,7 @@ fn same_calls(cell: Cell, choice: Choice) -> Option<(Choice, &'static str)> {
 fn plainness(release: Release, cell: Cell, outcome: &ChoiceMeaning) -> impl Ord {
     let choice = outcome.choice;
     let algorithm = registry::algorithm(release, cell.collective, choice.algorithm);
-    let reorders = algorithm.is_ok_and(Algorithm::reorders);
+    let reorders = algorithm.is_ok_and(|algorithm| algorithm.reorders);
     let itself = outcome.same_as.algorithm == choice.algorithm;
     (reorders, Reverse(itself), choice.segsize, choice.faninout, choice.max_requests, choice.algorithm)
 }
