@@ -1,7 +1,6 @@
 //! Communicators and message sizes to which each rule of a file applies.
 
 use crate::behaviour::Behaviour;
-use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::file::{CollectiveRules, CommRule, Loaded, Rule};
 use crate::hazard::RankRange;
@@ -36,8 +35,8 @@ pub(crate) struct ReachedCommRule<'l> {
     pub(crate) comm_rule: &'l CommRule,
     /// The communicator sizes, in ascending order.
     pub(crate) ranks: Vec<RankRange>,
-    /// The rules by lookup bytes: each start and the rule from there on.
-    pub(crate) steps: Vec<(u64, Option<&'l Rule>)>,
+    /// The rules by lookup bytes.
+    pub(crate) steps: Steps<Option<&'l Rule>>,
 }
 
 impl<'l> ReachedCommRule<'l> {
@@ -48,30 +47,17 @@ impl<'l> ReachedCommRule<'l> {
 
     /// The rules that apply to some call.
     pub(crate) fn rules(&self) -> impl Iterator<Item = &'l Rule> {
-        self.steps.iter().filter_map(|(_, rule)| *rule)
-    }
-
-    /// Returns the rules with their half-open ranges of sizes, in ascending order.
-    pub(crate) fn ranges(&self) -> impl Iterator<Item = (u64, Option<u64>, Option<&'l Rule>)> {
-        let ends = self.steps.iter().skip(1).map(|(start, _)| Some(*start)).chain([None]);
-        self.steps.iter().zip(ends).map(|((start, rule), end)| (*start, end, *rule))
-    }
-
-    /// The choices over sizes; a gap is left to the builtin.
-    pub(crate) fn choices(&self) -> Steps<Choice> {
-        Steps::ascending(self.steps.iter().map(|(start, rule)| (*start, rule.map_or(Choice::BUILTIN, Rule::effect))))
+        self.steps.iter().filter_map(|(.., rule)| *rule)
     }
 }
 
 fn comm_rules<'l>(loaded: &Loaded, collective: Collective, rules: &'l CollectiveRules) -> Vec<ReachedCommRule<'l>> {
     let mut ranks: Vec<Vec<RankRange>> = vec![Vec::new(); rules.comm_rules.len()];
     for distribution in rules.distributions() {
-        let mut steps = rules.steps(*distribution).to_vec();
         // Larger communicators than an int counts do not exist.
-        steps.retain(|(start, _)| *start <= i32::MAX as u64);
-        let ends = steps.iter().skip(1).map(|(start, _)| Some(*start)).chain([None]);
-        for ((start, comm_rule), end) in steps.iter().zip(ends).filter(|(_, end)| end.is_none_or(|end| end > FIRST)) {
-            let (Some(comm_rule), first) = (comm_rule, (*start).max(FIRST)) else { continue };
+        let steps = rules.index_for(*distribution).clone().truncate(i32::MAX as u64);
+        for (start, end, comm_rule) in steps.iter().filter(|(_, end, _)| end.is_none_or(|end| end > FIRST)) {
+            let (Some(comm_rule), first) = (comm_rule, start.max(FIRST)) else { continue };
             match ranks[*comm_rule].last_mut().filter(|last| last.end == Some(first)) {
                 Some(last) => last.end = end,
                 None => ranks[*comm_rule].push(RankRange { first, end }),
@@ -83,10 +69,8 @@ fn comm_rules<'l>(loaded: &Loaded, collective: Collective, rules: &'l Collective
         .map(|(comm_rule, mut ranks)| {
             ranks.sort_unstable_by_key(|range| range.first);
             // Nor do larger messages than a long counts.
-            let steps = comm_rule.steps().iter().filter(|(start, _)| *start < i64::MAX as u64);
-            let mut steps: Vec<_> =
-                steps.map(|(start, rule)| (*start, rule.map(|rule| &comm_rule.rules[rule]))).collect();
-            steps.dedup_by_key(|(_, rule)| rule.map(|rule| rule.span));
+            let steps = comm_rule.index.map(|rule| rule.map(|rule| &comm_rule.rules[rule]));
+            let steps = steps.truncate(i64::MAX as u64 - 1);
             ReachedCommRule { version: loaded.behaviour, collective, comm_rule, ranks, steps }
         })
         .collect()

@@ -62,6 +62,12 @@ impl<V: Clone + PartialEq> Steps<V> {
         Self { steps: merged }
     }
 
+    /// Returns these steps with the value at `last` from there on.
+    pub(crate) fn truncate(mut self, last: u64) -> Self {
+        self.steps.retain(|(start, _)| *start <= last);
+        self
+    }
+
     /// Sets the value on `start..end`, or from `start` on if there is no end. An empty range changes nothing.
     pub fn set(&mut self, start: u64, end: Option<u64>, value: V) {
         if end.is_some_and(|end| end <= start) {

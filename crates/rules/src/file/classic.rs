@@ -1,13 +1,13 @@
 //! The classic format, field by field.
 
 use super::fault::{Fault, FaultKind, Field};
-use super::index::Index;
 use super::model::{CollectiveRules, CommRule, Rule, RuleState};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::span::Span;
+use crate::steps::Steps;
 use crate::tokens::{HEADER, Tokens};
 
 /// Reads a classic file: the number of its version line, if the version reads it, and its collectives.
@@ -97,7 +97,7 @@ impl FieldReader<'_> {
         }
         let span = name.span.to(comm_rules.last().map_or(count.span, |comm_rule| comm_rule.span));
         let collective = Collective::from_id(id);
-        Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, index: Vec::new() })
+        Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, indices: Vec::new() })
     }
 
     fn comm_rule(&mut self) -> Result<CommRule, Fault> {
@@ -125,7 +125,7 @@ impl FieldReader<'_> {
             max: i32::MAX,
             distribution: Distribution::Any,
             rules,
-            index: Index::default(),
+            index: Steps::constant(None),
         })
     }
 

@@ -2,27 +2,16 @@
 
 use std::ops::RangeInclusive;
 
-/// The entries of a list by size: strictly ascending starts from 0 on, with the place of the entry that applies from there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Index(Vec<(u64, Option<usize>)>);
+use crate::steps::Steps;
 
-impl Index {
-    /// The index of a list, in time `n log n`. From 6.0 on, the `first_match` counts. Up to 5.0, Open MPI advances while the
-    /// start of an entry is not larger than the size, and uses the last one; if even the first is larger, it uses that.
-    pub(super) fn new(first_match: bool, ranges: impl ExactSizeIterator<Item = RangeInclusive<u64>>) -> Self {
-        Self(if first_match { find_first_matches(&ranges.collect::<Vec<_>>()) } else { walk(ranges) })
-    }
-
-    /// Finds the place of the entry that applies to a size.
-    pub(super) fn find(&self, size: u64) -> Option<usize> {
-        let place = self.0.partition_point(|(start, _)| *start <= size);
-        place.checked_sub(1).and_then(|place| self.0[place].1)
-    }
-
-    /// The starts with their entries.
-    pub(super) fn steps(&self) -> &[(u64, Option<usize>)] {
-        &self.0
-    }
+/// The index of a list, in time `n log n`: by size, the place of the entry that applies. From 6.0 on, the `first_match`
+/// counts. Up to 5.0, Open MPI advances while the start of an entry is not larger than the size, and uses the last one; if
+/// even the first is larger, it uses that.
+pub(super) fn index(
+    first_match: bool,
+    ranges: impl ExactSizeIterator<Item = RangeInclusive<u64>>,
+) -> Steps<Option<usize>> {
+    Steps::ascending(if first_match { find_first_matches(&ranges.collect::<Vec<_>>()) } else { walk(ranges) })
 }
 
 /// The walk stops at the first entry that is too large, so the largest entry so far counts.
@@ -104,14 +93,10 @@ mod tests {
         #[test]
         fn every_list_is_searched_as_open_mpi_does(ranges in ranges(), size in 0u64..310) {
             for first_match in [false, true] {
-                let index = Index::new(first_match, ranges.iter().cloned());
-                let steps = index.steps();
-                prop_assert!(steps[0].0 == 0 && steps.windows(2).all(|pair| pair[0].0 < pair[1].0));
+                let steps = index(first_match, ranges.iter().cloned());
                 for size in [size, 0, u64::MAX, u64::MAX - 1, u64::MAX - 2] {
                     let expected = slowly(first_match, &ranges, size);
-                    prop_assert_eq!(index.find(size), expected, "{}", first_match);
-                    let place = steps.partition_point(|(start, _)| *start <= size);
-                    prop_assert_eq!(steps[place - 1].1, expected, "{} by steps", first_match);
+                    prop_assert_eq!(*steps.get(size), expected, "{}", first_match);
                 }
             }
         }

@@ -4,7 +4,6 @@
 //! so the same fault is a rejection at first, but a crash after a valid rule.
 
 use super::fault::{Fault, FaultKind};
-use super::index::Index;
 use super::model::{CollectiveRules, CommRule, Format, Loaded, Rule, RuleState, SIZE_INF};
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
@@ -15,6 +14,7 @@ use crate::lines::plain;
 use crate::registry;
 use crate::release::Release;
 use crate::span::Span;
+use crate::steps::Steps;
 use crate::tokens::strtol;
 
 /// Members of the file that Open MPI reads or expects.
@@ -72,7 +72,7 @@ impl JsonReader {
             name: member.key_span,
             replaced: false,
             comm_rules,
-            index: Vec::new(),
+            indices: Vec::new(),
         })
     }
 
@@ -111,7 +111,7 @@ impl JsonReader {
             max: to,
             distribution,
             rules: list.items().map(|value| self.rule(value, id)).collect::<Result<_, _>>()?,
-            index: Index::default(),
+            index: Steps::constant(None),
         })
     }
 

@@ -1,12 +1,12 @@
 //! Lookup of the rule for a call, and the meaning of a whole file.
 
-use super::model::{CollectiveRules, CommRule, Loaded, Rule};
+use super::model::{CommRule, Loaded, Rule};
 use crate::call::{Call, Distribution};
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::span::Span;
 use crate::steps::Steps;
-use crate::table::{RankSteps, RuleTable, SizeSteps};
+use crate::table::RuleTable;
 use crate::units::Ranks;
 
 /// A rule by its place in the file.
@@ -100,14 +100,14 @@ impl Loaded {
         let Some((place, rules)) = self.rules_for(collective).filter(|(_, rules)| !rules.comm_rules.is_empty()) else {
             return builtin(Reason::NoRules);
         };
-        let Some(comm_rule) = rules.index_for(distribution).find(ranks.0.into()) else {
+        let Some(comm_rule) = *rules.index_for(distribution).get(ranks.0.into()) else {
             return builtin(Reason::NoCommRule);
         };
         let CommRule { span, rules: list, index, min, .. } = &rules.comm_rules[comm_rule];
         if list.is_empty() {
             return builtin(Reason::EmptyCommRule { comm_rule, span: *span });
         }
-        let Some(rule) = index.find(lookup_bytes) else {
+        let Some(rule) = *index.get(lookup_bytes) else {
             return builtin(Reason::NoSize { comm_rule, span: *span });
         };
         let choice = list[rule].effect();
@@ -142,33 +142,16 @@ impl Loaded {
         let mut table = RuleTable::new();
         for collective in Collective::ALL {
             let Some((_, rules)) = self.rules_for(collective) else { continue };
-            let steps = rules.steps(distribution).iter();
-            let sizes = |comm_rule: Option<usize>| {
-                comm_rule.map_or_else(|| Steps::constant(Choice::BUILTIN), |place| rules.comm_rules[place].sizes())
+            let choice = |comm_rule: &CommRule, rule: Option<usize>| {
+                rule.map_or(Choice::BUILTIN, |rule| comm_rule.rules[rule].effect())
             };
-            let ranks: RankSteps = Steps::ascending(steps.map(|(start, comm_rule)| (*start, sizes(*comm_rule))));
+            let sizes = |comm_rule: &CommRule| comm_rule.index.map(|rule| choice(comm_rule, *rule));
+            let builtin = || Steps::constant(Choice::BUILTIN);
+            let ranks = rules.index_for(distribution);
+            let ranks = ranks.map(|place| place.map_or_else(builtin, |place| sizes(&rules.comm_rules[place])));
             table.set(collective, ranks);
         }
         table
-    }
-}
-
-impl CollectiveRules {
-    /// Returns the communicator rules by communicator size: each start, and the rule that applies from there on.
-    pub(crate) fn steps(&self, distribution: Distribution) -> &[(u64, Option<usize>)] {
-        self.index_for(distribution).steps()
-    }
-}
-
-impl CommRule {
-    /// Maps lookup bytes to message rules: each start, and the rule that decides from there on.
-    pub(crate) fn steps(&self) -> &[(u64, Option<usize>)] {
-        self.index.steps()
-    }
-
-    fn sizes(&self) -> SizeSteps {
-        let choice = |rule: Option<usize>| rule.map_or(Choice::BUILTIN, |rule| self.rules[rule].effect());
-        Steps::ascending(self.steps().iter().map(|(start, rule)| (*start, choice(*rule))))
     }
 }
 

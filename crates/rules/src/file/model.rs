@@ -4,13 +4,14 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use super::index::Index;
+use super::index::index;
 use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
 use crate::json::SyntaxError;
 use crate::span::Span;
+use crate::steps::Steps;
 
 /// The format in which a version reads a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,7 +56,7 @@ pub struct CollectiveRules {
     /// Its communicator rules, in the order of the file.
     pub comm_rules: Vec<CommRule>,
     /// The search over `communicator rules` for each distribution, or one for all.
-    pub(super) index: Vec<Index>,
+    pub(super) indices: Vec<Steps<Option<usize>>>,
 }
 
 /// A communicator rule: the message rules for some communicator sizes.
@@ -77,7 +78,8 @@ pub struct CommRule {
     pub distribution: Distribution,
     /// Its message rules, in the order of the file.
     pub rules: Vec<Rule>,
-    pub(super) index: Index,
+    /// The place of the rule that applies, by lookup bytes.
+    pub(crate) index: Steps<Option<usize>>,
 }
 
 /// A message rule.
@@ -154,18 +156,16 @@ impl CollectiveRules {
     /// Builds all indices, once all rules are present.
     fn finish(&mut self, first_match: bool) {
         for comm_rule in &mut self.comm_rules {
-            comm_rule.index = Index::new(first_match, comm_rule.rules.iter().map(Rule::range));
+            comm_rule.index = index(first_match, comm_rule.rules.iter().map(Rule::range));
         }
-        let index = |communicator: &Distribution| {
-            Index::new(first_match, self.comm_rules.iter().map(|comm_rule| comm_rule.range_for(*communicator)))
-        };
-        self.index = self.distributions().iter().map(index).collect();
+        let ranges = |communicator: Distribution| self.comm_rules.iter().map(move |one| one.range_for(communicator));
+        self.indices = self.distributions().iter().map(|one| index(first_match, ranges(*one))).collect();
     }
 
-    /// The search over the communicator rules.
-    pub(super) fn index_for(&self, communicator: Distribution) -> &Index {
+    /// The place of the communicator rule that applies, by communicator size.
+    pub(crate) fn index_for(&self, communicator: Distribution) -> &Steps<Option<usize>> {
         // One index is enough if no communicator rule asks for a distribution.
-        self.index.get(communicator as usize).unwrap_or(&self.index[0])
+        self.indices.get(communicator as usize).unwrap_or(&self.indices[0])
     }
 }
 

@@ -74,7 +74,7 @@ impl<'c> Checks<'c> {
         let mut groups = Groups::new();
         for mut reached in view.comm_rules {
             let CommRule { listed, rules, size, .. } = reached.comm_rule;
-            let gap = reached.ranges().find(|(_, _, rule)| rule.is_none() && !rules.is_empty());
+            let gap = reached.steps.iter().find(|(_, _, rule)| rule.is_none() && !rules.is_empty());
             if let Some((start, end, _)) = gap.filter(|_| listed.is_none()) {
                 let end = end.map_or("on".to_owned(), |end| format!("to {}", end - 1));
                 let message = format!("no {} rule is for looked-up sizes from {start} {end}", reached.collective);
@@ -87,7 +87,7 @@ impl<'c> Checks<'c> {
                 reached.ranks = vec![RankRange { first: ranks.0.into(), end: Some(u64::from(ranks.0) + 1) }];
             }
             check_calls(&reached, problems);
-            for (start, end, rule) in reached.ranges() {
+            for (start, end, rule) in reached.steps.iter() {
                 let Some(rule) = rule else { continue };
                 RuledRange { reached: &reached, rule, start, end }.check(self, &mut groups, problems);
             }
@@ -151,7 +151,8 @@ fn first_ranges<'r>(ranges: impl IntoIterator<Item = &'r RankRange>) -> String {
 /// this way.
 fn check_calls(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
     let ReachedCommRule { version, collective, comm_rule, .. } = *reached;
-    let (release, size, choices) = (version.release, comm_rule.size, reached.choices());
+    let (release, size) = (version.release, comm_rule.size);
+    let choices = reached.steps.map(|rule| rule.map_or(Choice::BUILTIN, Rule::effect));
     let outer: Vec<&str> = acted_on(collective, Level::InterNode).into_iter().map(Collective::name).collect();
     if comm_rule.distribution == Distribution::OnePerNode && !outer.is_empty() && !is_guard(comm_rule) {
         let (ranks, outer) = (first_ranges(&reached.ranks), outer.join(", "));
@@ -162,11 +163,8 @@ fn check_calls(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
         return;
     }
     let thresholds: Vec<u64> = choices.iter().skip(1).map(|(start, ..)| start).collect();
-    let change = |start: &u64| {
-        let place = reached.steps.partition_point(|(at, _)| at < start);
-        reached.steps.get(place)?.1.map(|rule| rule.span)
-    };
-    let changes: Vec<Span> = thresholds.iter().filter_map(change).collect();
+    let changes: Vec<Span> =
+        thresholds.iter().filter_map(|start| reached.steps.get(*start).map(|rule| rule.span)).collect();
     let at = changes.first().copied().unwrap_or(size);
     let differs_by_rank = collective.looks_up_by_rank();
     let differs = |(.., choice): (_, _, &Choice)| !hazard::interoperate(collective, *choice, *choices.get(0));
