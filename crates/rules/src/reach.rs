@@ -21,7 +21,7 @@ pub(crate) struct FileView<'l> {
 impl<'l> FileView<'l> {
     /// Finds the calls that each rule applies to, in time `n log n`.
     pub(crate) fn new(loaded: &'l Loaded) -> Self {
-        let rules = |collective| Some((collective, loaded.rules_for(collective)?.1));
+        let rules = |collective| Some((collective, loaded.rules_for(collective)?));
         let collectives: Vec<_> = Collective::ALL.into_iter().filter_map(rules).collect();
         let reached = |(collective, rules): &(Collective, &'l CollectiveRules)| comm_rules(loaded, *collective, rules);
         Self { loaded, comm_rules: collectives.iter().flat_map(reached).collect(), collectives }

@@ -95,9 +95,8 @@ impl FieldReader<'_> {
             }
             comm_rules.push(comm_rule);
         }
-        let span = name.span.to(comm_rules.last().map_or(count.span, |comm_rule| comm_rule.span));
         let collective = Collective::from_id(id);
-        Ok(CollectiveRules { id, collective, span, name: name.span, replaced: false, comm_rules, indices: Vec::new() })
+        Ok(CollectiveRules { id, collective, name: name.span, replaced: false, comm_rules, indices: Vec::new() })
     }
 
     fn comm_rule(&mut self) -> Result<CommRule, Fault> {

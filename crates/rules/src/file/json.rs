@@ -68,7 +68,6 @@ impl JsonReader {
         Ok(CollectiveRules {
             id,
             collective: Collective::from_id(id),
-            span: member.key_span.to(member.value.span()),
             name: member.key_span,
             replaced: false,
             comm_rules,

@@ -12,8 +12,6 @@ use crate::units::Ranks;
 /// A rule by its place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RuleRef {
-    /// Place among [`Loaded::collectives`].
-    pub collective: usize,
     /// Place among the communicator rules of the collective.
     pub comm_rule: usize,
     /// Place among the rules of the communicator rule.
@@ -97,7 +95,7 @@ impl Loaded {
     /// Like [`lookup`](Self::lookup), given the size that is looked up.
     pub fn serve(&self, collective: Collective, ranks: Ranks, lookup_bytes: u64, distribution: Distribution) -> Lookup {
         let builtin = |reason| Lookup { lookup_bytes, rule: None, choice: Choice::BUILTIN, reason };
-        let Some((place, rules)) = self.rules_for(collective).filter(|(_, rules)| !rules.comm_rules.is_empty()) else {
+        let Some(rules) = self.rules_for(collective).filter(|rules| !rules.comm_rules.is_empty()) else {
             return builtin(Reason::NoRules);
         };
         let Some(comm_rule) = *rules.index_for(distribution).get(ranks.0.into()) else {
@@ -118,7 +116,7 @@ impl Loaded {
         } else {
             Reason::Rule
         };
-        let rule = RuleRef { collective: place, comm_rule, rule, span: list[rule].span };
+        let rule = RuleRef { comm_rule, rule, span: list[rule].span };
         Lookup { lookup_bytes, rule: Some(rule), choice, reason }
     }
 
@@ -130,8 +128,8 @@ impl Loaded {
 
     /// Returns true if some rules apply to one distribution over nodes only.
     pub fn names_layouts(&self) -> bool {
-        let rules = Collective::ALL.into_iter().filter_map(|collective| self.rules_for(collective));
-        rules.into_iter().any(|(_, rules)| rules.distributions().len() > 1)
+        let mut rules = Collective::ALL.into_iter().filter_map(|collective| self.rules_for(collective));
+        rules.any(|rules| rules.distributions().len() > 1)
     }
 
     /// Returns the meaning of the file for communicators with this distribution over nodes.
@@ -141,7 +139,7 @@ impl Loaded {
     pub fn to_table_for(&self, distribution: Distribution) -> RuleTable {
         let mut table = RuleTable::new();
         for collective in Collective::ALL {
-            let Some((_, rules)) = self.rules_for(collective) else { continue };
+            let Some(rules) = self.rules_for(collective) else { continue };
             let choice = |comm_rule: &CommRule, rule: Option<usize>| {
                 rule.map_or(Choice::BUILTIN, |rule| comm_rule.rules[rule].effect())
             };

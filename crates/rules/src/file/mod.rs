@@ -42,13 +42,9 @@ fn load_classic(
     max_requests: u32,
 ) -> Result<Loaded, Fault> {
     let inherited = if behaviour.inherits_requests { max_requests } else { 0 };
-    match classic::read(bytes, behaviour, inherited) {
-        Ok((header, collectives)) => {
-            let loaded = Loaded::new(*behaviour, Format::Classic { header }, collectives);
-            Ok(Loaded { not_json, ..loaded })
-        }
-        Err(fault) => Err(Fault { line: Some(fault.span.line(bytes)), not_json, ..fault }),
-    }
+    let place = |fault: Fault| Fault { line: Some(fault.span.line(bytes)), not_json, ..fault };
+    let (header, collectives) = classic::read(bytes, behaviour, inherited).map_err(place)?;
+    Ok(Loaded::new(*behaviour, Format::Classic { header }, collectives))
 }
 
 #[cfg(test)]

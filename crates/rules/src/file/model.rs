@@ -9,7 +9,6 @@ use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::Collective;
-use crate::json::SyntaxError;
 use crate::span::Span;
 use crate::steps::Steps;
 
@@ -32,8 +31,6 @@ pub struct Loaded {
     pub behaviour: Behaviour,
     /// The format in which it was read.
     pub format: Format,
-    /// Syntax error that made a version that tries JSON first read the file as classic.
-    pub not_json: Option<SyntaxError>,
     /// The collectives, in the order of the file.
     pub collectives: Vec<CollectiveRules>,
     /// The index of the effective rules for each collective id.
@@ -47,8 +44,6 @@ pub struct CollectiveRules {
     pub id: u32,
     /// The collective, unless it has no tuned algorithms.
     pub collective: Option<Collective>,
-    /// All of it.
-    pub span: Span,
     /// Its id or name.
     pub name: Span,
     /// True if later rules for the same collective replace these.
@@ -180,12 +175,11 @@ impl Loaded {
                 collectives[earlier as usize].replaced = true;
             }
         }
-        Self { behaviour, format, not_json: None, collectives, serving }
+        Self { behaviour, format, collectives, serving }
     }
 
-    /// The effective rules for a collective, and their place in the file.
-    pub fn rules_for(&self, collective: Collective) -> Option<(usize, &CollectiveRules)> {
-        let place = self.serving[collective.id() as usize]? as usize;
-        Some((place, &self.collectives[place]))
+    /// The effective rules for a collective.
+    pub fn rules_for(&self, collective: Collective) -> Option<&CollectiveRules> {
+        self.serving[collective.id() as usize].map(|place| &self.collectives[place as usize])
     }
 }

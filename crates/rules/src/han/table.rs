@@ -22,7 +22,7 @@ impl HanFile {
         lookup_bytes: u64,
     ) -> Lookup<Option<ComponentChoice>> {
         let none = |reason| Lookup { lookup_bytes, rule: None, choice: None, reason };
-        let (place, LevelRules { configurations, .. }) = match self.rules_for(collective, level) {
+        let LevelRules { configurations, .. } = match self.rules_for(collective, level) {
             Ok(found) => found,
             Err(reason) => return none(reason),
         };
@@ -33,15 +33,14 @@ impl HanFile {
             return none(Reason::NoSize { comm_rule, span: *span });
         };
         let HanFileRule { choice, span, .. } = rules[rule];
-        let rule = RuleRef { collective: place, comm_rule, rule, span };
+        let rule = RuleRef { comm_rule, rule, span };
         Lookup { lookup_bytes, rule: Some(rule), choice: Some(choice), reason: Reason::Rule }
     }
 
-    /// The place of the collective whose rules count, and its rules that count for a level.
-    fn rules_for(&self, collective: Collective, level: Level) -> Result<(usize, &LevelRules), Reason> {
-        let place = self.collectives.iter().rposition(|rules| rules.id == collective.id()).ok_or(Reason::NoRules)?;
-        let rules = self.collectives[place].levels.iter().rfind(|rules| rules.level == level);
-        Ok((place, rules.ok_or(Reason::NoLevel)?))
+    /// The rules that count for a collective and a level.
+    fn rules_for(&self, collective: Collective, level: Level) -> Result<&LevelRules, Reason> {
+        let rules = self.collectives.iter().rfind(|rules| rules.id == collective.id()).ok_or(Reason::NoRules)?;
+        rules.levels.iter().rfind(|rules| rules.level == level).ok_or(Reason::NoLevel)
     }
 
     /// Returns the meaning of the file, for known collectives. Takes linear time.
@@ -52,7 +51,7 @@ impl HanFile {
         // No communicator has fewer ranks than one.
         let bound = |found: &Configuration| u64::try_from(found.size).ok().filter(|size| *size > 1).unwrap_or(0);
         for (collective, level) in Collective::ALL.into_iter().flat_map(|one| Level::ALL.map(|level| (one, level))) {
-            if let Ok((_, rules)) = self.rules_for(collective, level) {
+            if let Ok(rules) = self.rules_for(collective, level) {
                 let ranks = rules.configurations.iter().map(|found| (bound(found), sizes(found)));
                 table.set((collective, level), last_that_fits(Steps::constant(None), ranks));
             }

@@ -33,7 +33,7 @@ pub(super) fn check(meant: &[&Loaded], earlier: Option<&Loaded>, problems: &mut 
             differences.iter().filter_map(|one| Some((one.0, example(one)?))).collect();
         let Some((other, example)) = differing.first() else { continue };
         let versions: Vec<Behaviour> = differing.iter().map(|(loaded, _)| loaded.behaviour).collect();
-        let Some((_, rules)) = first.rules_for(collective).or_else(|| other.rules_for(collective)) else { continue };
+        let Some(rules) = first.rules_for(collective).or_else(|| other.rules_for(collective)) else { continue };
         let shifted = versions.iter().all(|version| version.shifts_sizes) && !first.behaviour.shifts_sizes;
         // A list of one communicator size has nothing to be shifted.
         let shifted = shifted && rules.comm_rules.len() > 1;

@@ -54,7 +54,7 @@ fn calls(backend: &dyn Backend, file: &Loaded, cells: &[Cell]) -> BTreeMap<Ranks
         let measured = || cells.iter().filter(|cell| cell.collective == collective);
         let bytes: BTreeSet<Bytes> = measured().map(|cell| cell.bytes).collect();
         let mut reached: BTreeSet<Ranks> = measured().map(|cell| cell.ranks).collect();
-        let ends = file.rules_for(collective).into_iter().flat_map(|(_, rules)| &rules.comm_rules);
+        let ends = file.rules_for(collective).into_iter().flat_map(|rules| &rules.comm_rules);
         let ends = ends.flat_map(|rule| [rule.min.saturating_sub(1), rule.min, rule.max, rule.max.saturating_add(1)]);
         let ends = ends.filter_map(|end| u32::try_from(end).ok()).filter(|ranks| (2..=largest).contains(ranks));
         reached.extend(ends.map(Ranks));

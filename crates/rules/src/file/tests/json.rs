@@ -59,7 +59,7 @@ fn overlaps_take_the_first_and_gaps_are_not_filled() {
     );
     let found = [500, 5000, 20000].map(|bytes| algorithm(&loaded, 4, bytes));
     assert_eq!(found, [Some(1), Some(2), None]);
-    let first = loaded.rules_for(Collective::Bcast).expect("rules").1.comm_rules[0].span;
+    let first = loaded.rules_for(Collective::Bcast).expect("rules").comm_rules[0].span;
     assert_eq!(serving(&loaded, Collective::Bcast, 4, 20000).reason, Reason::NoSize { comm_rule: 0, span: first });
     assert_eq!([2, 3, 9, 16, 17].map(|ranks| algorithm(&loaded, ranks, 0)), [Some(3), Some(3), Some(3), Some(3), None]);
 }

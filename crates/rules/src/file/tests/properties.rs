@@ -142,8 +142,8 @@ fn check_lookups(loaded: &Loaded, ranks: u32, bytes: u64) -> Result<(), TestCase
                 let expected = slowly(loaded, collective.id(), ranks, bytes, distribution);
                 prop_assert_eq!(lookup.rule.map(|rule| (rule.comm_rule, rule.rule)), expected);
                 prop_assert_eq!(lookup.choice, table.lookup(collective, ranks.into(), bytes));
-                let rule =
-                    lookup.rule.map(|at| loaded.collectives[at.collective].comm_rules[at.comm_rule].rules[at.rule]);
+                let rules = loaded.rules_for(collective);
+                let rule = lookup.rule.zip(rules).map(|(at, rules)| rules.comm_rules[at.comm_rule].rules[at.rule]);
                 prop_assert_eq!(lookup.choice, rule.map_or(Choice::BUILTIN, |rule| rule.effect()));
             }
         }
