@@ -17,8 +17,6 @@ use serde::{Deserialize, Serialize};
 
 /// The parameter by which users choose components of the coll framework.
 pub const COMPONENTS: &str = "coll";
-/// The parameter with the priority of `coll/tuned`.
-pub const PRIORITY: &str = "coll_tuned_priority";
 
 /// Settings of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +27,6 @@ pub struct Circumstances {
     pub directory: String,
     /// The choice of components, if one was made.
     pub components: Option<String>,
-    /// The priority of `coll/tuned`; missing if the component was not opened.
-    pub priority: Option<i32>,
     /// The rules of `coll/tuned`.
     pub tuned: RulesReading,
     /// The rules of `coll/han`.
@@ -240,7 +236,6 @@ mod tests {
         Circumstances {
             host: host.to_owned(),
             directory: "/work".to_owned(),
-            priority: Some(30),
             tuned: RulesReading {
                 use_rules: Some(true),
                 file: Some("/rules.conf".to_owned()),
@@ -290,7 +285,6 @@ mod tests {
     fn a_missing_component_is_put_down_to_the_choice_of_components() {
         let without = |rank: Circumstances| Circumstances {
             components: Some("^tuned".to_owned()),
-            priority: None,
             tuned: RulesReading::default(),
             ..rank
         };

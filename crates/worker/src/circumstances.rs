@@ -5,7 +5,7 @@ use std::{env, fs};
 
 use collrules_rules::{Collective, settings};
 use collrules_runner::circumstances::{
-    COMPONENTS, Circumstances, HAN_FILE, PRIORITY, RULES_FILE, RulesReading, USE_HAN, USE_RULES, digest,
+    COMPONENTS, Circumstances, HAN_FILE, RULES_FILE, RulesReading, USE_HAN, USE_RULES, digest,
 };
 use collrules_runner::wire::WorkerEvent;
 
@@ -75,7 +75,6 @@ fn find_circumstances(tools: &Tools) -> Result<Circumstances, ToolsError> {
         host: host(),
         directory: env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
         components: tools.text(COMPONENTS)?,
-        priority: tools.int(PRIORITY)?,
         tuned: reading(tools, USE_RULES, RULES_FILE)?,
         han: reading(tools, USE_HAN, HAN_FILE)?,
         forced,
