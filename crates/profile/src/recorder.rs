@@ -11,27 +11,6 @@ use crate::communicators::{CommunicatorTable, LiveCommunicator};
 use crate::kept::CallSampler;
 use crate::table::{ANY_GROUP, CallFacts, CounterTable};
 
-/// Facts about the process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProcessFacts {
-    /// The program's name, as it sees it.
-    pub program: String,
-    /// MPI's version string.
-    pub library: String,
-    /// Name of the host, as MPI returns it.
-    pub host: String,
-    /// The job that it belongs to.
-    pub job: String,
-    /// True if a program started it with `MPI_Comm_spawn`.
-    pub spawned: bool,
-    /// The rank in `MPI_COMM_WORLD`.
-    pub rank: u32,
-    /// Its size.
-    pub ranks: u32,
-    /// Interval, in calls, between those with a barrier before them.
-    pub imbalance: Option<u32>,
-}
-
 /// Calls other than collectives that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
@@ -60,8 +39,8 @@ impl Counter {
 
 /// All counts of this rank.
 pub struct Recorder {
-    /// The process.
-    pub process: ProcessFacts,
+    /// A record of the process, without counts.
+    pub process: RankRecord,
     /// Its communicators.
     pub communicators: CommunicatorTable,
     table: CounterTable,
@@ -97,7 +76,7 @@ pub fn is_inside() -> bool {
 
 impl Recorder {
     /// Begins counting now.
-    pub fn new(process: ProcessFacts) -> Self {
+    pub fn new(process: RankRecord) -> Self {
         Self {
             process,
             communicators: CommunicatorTable::default(),
@@ -187,26 +166,18 @@ impl Recorder {
         }
         // A group that was made after the list was taken.
         calls.retain(|entry| entry.group < groups.len());
-        let ProcessFacts { program, library, host, job, spawned, rank, ranks, imbalance } = self.process.clone();
         RankRecord {
             format: FORMAT,
-            program,
-            library,
-            rank,
-            ranks,
-            job,
-            spawned,
             started: self.started.load(Relaxed),
-            host,
             finalized: self.finalized.load(Relaxed),
             wall: self.begin.elapsed().as_nanos() as u64,
-            imbalance,
             groups,
             calls,
             kept: self.kept.calls(),
             waits: self.waits.calls(),
             messages: self.messages.activity(),
             waiting: self.waiting.activity(),
+            ..self.process.clone()
         }
     }
 }

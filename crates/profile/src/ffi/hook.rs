@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Orderi
 use std::thread;
 
 use collrules_record::profile::Mode;
-use collrules_record::profile::rank::{DIRECTORY, IMBALANCE};
+use collrules_record::profile::rank::{DIRECTORY, IMBALANCE, RankRecord};
 use collrules_rules::Operation;
 
 use super::Comm;
@@ -17,7 +17,7 @@ use super::next;
 use super::passed::Passed;
 use crate::communicators::LiveCommunicator;
 use crate::leave::{RecordFile, leave_foreign, leave_session};
-use crate::recorder::{Beside, ProcessFacts, Recorder, inside, is_inside};
+use crate::recorder::{Beside, Recorder, inside, is_inside};
 use crate::table::{ANY_GROUP, CallFacts, CallKey};
 
 /// State behind the definitions.
@@ -116,7 +116,7 @@ pub(super) fn begin() {
         ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_STEP_ID"].into_iter().find_map(|name| env::var(name).ok());
     let unnamed = || if spawned { format!("{}-{}", mpi.host(), std::process::id()) } else { String::new() };
     let job = named.unwrap_or_else(unnamed);
-    let process = ProcessFacts {
+    let process = RankRecord {
         job,
         spawned,
         program: env::args_os().next().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -125,6 +125,7 @@ pub(super) fn begin() {
         rank: rank.unsigned_abs(),
         ranks,
         imbalance,
+        ..RankRecord::default()
     };
     let place = RecordFile::new(&directory, &process.job, process.rank);
     let key = mpi.key(freed);

@@ -29,7 +29,7 @@ pub const FOREIGN: &str = "foreign";
 pub const SESSION: &str = "session";
 
 /// Calls of one rank.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankRecord {
     /// The format of this structure.
     pub format: FormatVersion,
