@@ -125,11 +125,6 @@ impl ReferenceAlgorithm {
         fits.then_some(Self { collective, primitives, root, blocks, element })
     }
 
-    /// The division of the vector.
-    pub fn blocks(&self) -> &Blocks {
-        &self.blocks
-    }
-
     /// The program of a rank, on its caller's buffers. To avoid copies, the vector is in the receive buffer if it
     /// fits; ranks that only send use their send buffer, and others get an additional one.
     pub fn program(&self, rank: u32) -> Program {
