@@ -98,15 +98,6 @@ impl Primitive {
     }
 }
 
-/// The part of the whole vector that the caller passes on a rank.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum VectorShare {
-    Nothing,
-    /// The block of this rank.
-    Own,
-    Whole,
-}
-
 impl ReferenceAlgorithm {
     /// A reference algorithm of a collective; none if the collective has no such algorithm, for fewer than 2 ranks, or
     /// without a valid root. The blocks divide the whole vector: that of the root for bcast and scatter, the result
@@ -141,16 +132,18 @@ impl ReferenceAlgorithm {
         self.blocks == other.blocks && (0..self.ranks()).all(|rank| self.steps(rank).eq(other.steps(rank)))
     }
 
-    fn held(&self, rank: u32) -> (VectorShare, VectorShare) {
-        let at_root = |held: VectorShare| if rank == self.root { held } else { VectorShare::Nothing };
+    /// The blocks of the whole vector that the caller passes to send, and to receive.
+    fn held(&self, rank: u32) -> (Option<BlockRange>, Option<BlockRange>) {
+        let (own, all) = (Some(BlockRange::block(rank)), Some(BlockRange::all(self.ranks())));
+        let at_root = if rank == self.root { all } else { None };
         match self.collective {
-            Collective::Bcast => (VectorShare::Nothing, VectorShare::Whole),
-            Collective::Scatter => (at_root(VectorShare::Whole), VectorShare::Own),
-            Collective::Gather => (VectorShare::Own, at_root(VectorShare::Whole)),
-            Collective::Allgather => (VectorShare::Own, VectorShare::Whole),
-            Collective::Reduce => (VectorShare::Whole, at_root(VectorShare::Whole)),
-            Collective::Allreduce => (VectorShare::Whole, VectorShare::Whole),
-            _ => (VectorShare::Whole, VectorShare::Own),
+            Collective::Bcast => (None, all),
+            Collective::Scatter => (at_root, own),
+            Collective::Gather => (own, at_root),
+            Collective::Allgather => (own, all),
+            Collective::Reduce => (all, at_root),
+            Collective::Allreduce => (all, all),
+            _ => (all, own),
         }
     }
 
@@ -170,24 +163,21 @@ impl Programs for ReferenceAlgorithm {
         let own = BlockRange::block(rank);
         let (sends, wants) = self.held(rank);
         let vector = |place| Vector { blocks: &self.blocks, element: self.element, place, left_out: 0 };
-        let passed = |held: VectorShare, place| match held {
-            VectorShare::Own => vector(place).starting_at(own),
-            VectorShare::Nothing | VectorShare::Whole => vector(place),
-        };
+        let passed =
+            |held: Option<BlockRange>, place| held.map_or(vector(place), |held| vector(place).starting_at(held));
         let (sent, wanted) = (passed(sends, Buffer::Send), passed(wants, Buffer::Receive));
-        let moved = |held: VectorShare| if held == VectorShare::Whole { BlockRange::all(self.ranks()) } else { own };
-        let copy = |when: bool, from: Vector<'_>, to: Vector<'_>, range: BlockRange| {
-            let copied = Step::Copy { from: from.part(range), to: to.part(range) };
-            Some(copied).filter(|_| when).and_then(Step::without_empty_messages)
+        let copy = |range: Option<BlockRange>, from: Vector<'_>, to: Vector<'_>| {
+            let copied = range.map(|range| Step::Copy { from: from.part(range), to: to.part(range) });
+            copied.and_then(Step::without_empty_messages)
         };
         let only_sends = || self.messages(sent, rank).all(|step| matches!(step, Step::Send { .. }));
-        if sends != VectorShare::Nothing && only_sends() {
-            let left = copy(wants != VectorShare::Nothing, sent, wanted, own);
+        if sends.is_some() && only_sends() {
+            let left = copy(wants.map(|_| own), sent, wanted);
             return Box::new(self.messages(sent, rank).chain(left));
         }
-        let on = if wants == VectorShare::Whole { wanted } else { vector(OWN) };
-        let before = copy(sends != VectorShare::Nothing, sent, on, moved(sends));
-        let after = copy(wants == VectorShare::Own, on, wanted, own);
+        let wants_own = wants.filter(|wants| *wants == own);
+        let on = if wants.is_some() && wants_own.is_none() { wanted } else { vector(OWN) };
+        let (before, after) = (copy(sends, sent, on), copy(wants_own, on, wanted));
         Box::new(before.into_iter().chain(self.messages(on, rank)).chain(after))
     }
 }
