@@ -92,8 +92,8 @@ impl Primitive {
             Self::TreeGather => Box::new(tree::gather(on, rank, root)),
             Self::BucketAllgather => Box::new(ring::allgather(on, rank)),
             Self::BucketReduceScatter => Box::new(ring::reduce_scatter(on, rank)),
-            Self::SimpleScatter => Box::new(direct::scatter(on, rank, root)),
-            Self::SimpleGather => Box::new(direct::gather(on, rank, root)),
+            Self::SimpleScatter => Box::new(direct::exchange(on, rank, root, true)),
+            Self::SimpleGather => Box::new(direct::exchange(on, rank, root, false)),
         }
     }
 }
