@@ -60,22 +60,13 @@ names! {
     }
 }
 
-impl MockupPattern {
+impl Mockup {
     /// Returns true if its calls use the nodes of a communicator, and ranks of different nodes, instead of the whole
     /// communicator.
     pub fn needs_nodes(self) -> bool {
-        matches!(self, Self::Hier | Self::Lane)
+        matches!(self, Self::Pattern(MockupPattern::Hier | MockupPattern::Lane))
     }
-}
 
-impl Mockup {
-    /// Returns true if its calls go to parts of a communicator that follow from its nodes.
-    pub fn needs_nodes(self) -> bool {
-        matches!(self, Self::Pattern(pattern) if pattern.needs_nodes())
-    }
-}
-
-impl Mockup {
     fn read(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("mockup", calls)) => Ok(Self::Pattern(calls.parse()?)),

@@ -24,7 +24,7 @@ impl Mockup {
     /// collective and message.
     pub fn program(self, seat: Seat) -> Option<Program> {
         match self {
-            Self::Pattern(pattern) if pattern.needs_nodes() => nodes::program(pattern, seat),
+            Self::Pattern(pattern) if self.needs_nodes() => nodes::program(pattern, seat),
             Self::Pattern(pattern) if seat.collective.reduces() => reducing::program(pattern, seat),
             Self::Pattern(pattern) => moving::program(pattern, seat),
             Self::Split { pieces, barrier } => parts::split(seat, pieces as usize, barrier),
