@@ -81,6 +81,7 @@ pub use collective::Collective;
 pub use file::{Fault, Loaded, load};
 pub use layout_rules::LayoutRules;
 pub use operation::Operation;
+pub use order::Order;
 pub use release::{Maturity, Release, Version};
 pub use span::Span;
 pub use table::RuleTable;

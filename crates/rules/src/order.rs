@@ -100,7 +100,8 @@ impl Order {
         children.fold(value(rank), |sum, child| add(sum, self.sum_below(child, ranks, value, add)))
     }
 
-    fn children(self, rank: u32, ranks: u32) -> Vec<u32> {
+    /// The children of a rank in the tree of this order, in the order in which they are added; none if it has no tree.
+    pub fn children(self, rank: u32, ranks: u32) -> Vec<u32> {
         let exists = |child: &u32| *child < ranks;
         match self {
             Self::Binomial => {

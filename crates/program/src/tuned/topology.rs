@@ -1,6 +1,8 @@
 //! The trees of coll/base, as its `coll_base_topo.c` builds them, for root 0. Parents have lower numbers than their
 //! children.
 
+use collrules_rules::Order;
+
 /// A rank of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
@@ -25,17 +27,12 @@ pub(super) fn chain(ranks: u32, chains: u32) -> Vec<Node> {
 
 /// Level by level: the ranks of a level take those of the next in turns as children.
 pub(super) fn binary(ranks: u32) -> Vec<Node> {
-    plant(ranks, |rank| {
-        let width = 1 << (rank + 1).ilog2();
-        vec![rank + width, rank + 2 * width]
-    })
+    plant(ranks, |rank| Order::Binary.children(rank, ranks))
 }
 
 /// Binomial: the nearest first.
 pub(super) fn binomial(ranks: u32) -> Vec<Node> {
-    let mut tree = knomial(ranks, 2);
-    tree.iter_mut().for_each(|node| node.children.reverse());
-    tree
+    plant(ranks, |rank| Order::Binomial.children(rank, ranks))
 }
 
 /// k-nomial: the farthest first.
