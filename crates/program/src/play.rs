@@ -123,7 +123,7 @@ enum EventKind {
     Action(usize),
     /// A part of a message has arrived.
     Arrival(Box<Message>),
-    /// The sender of this first part has learned that the rest is requested.
+    /// The sender has learned that the rest is requested.
     Wanted(Box<Message>),
     /// A message between two ready sides is over.
     Meeting(usize, usize),
@@ -135,35 +135,20 @@ struct Message {
     to: usize,
     /// Of this part.
     bytes: u64,
-    share: Share,
+    state: MessageState,
     /// Of the whole message.
     whole: BufferPart,
     number: u64,
 }
 
-/// The part of a message that is on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Share {
-    /// All of it.
-    All,
-    /// The part that is sent before the receiver asks for the rest.
-    First,
-    Rest,
-}
-
-/// A message that reached its receiver.
-struct Letter {
-    number: u64,
-    whole: BufferPart,
-    state: MessageState,
-}
-
-/// State of a message at its receiver.
+/// State of a message at its receiver, or the part of it that is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageState {
-    /// The first part arrived, and the rest is not requested yet.
+    /// The first part, whose rest is not requested yet.
     Offered,
+    /// The rest, which is requested.
     Asked,
+    /// All of it.
     Here,
 }
 
@@ -210,7 +195,7 @@ struct RankState<'a> {
     /// Unfinished messages of the step, without a platform.
     open: usize,
     /// Messages from each sender, in the order in which they were sent.
-    letters: BTreeMap<usize, VecDeque<Letter>>,
+    letters: BTreeMap<usize, VecDeque<Message>>,
     /// Messages that it is ready for, by sender, in addition to those that have arrived.
     expected: BTreeMap<usize, usize>,
     /// Messages whose rest is not requested yet.
@@ -472,10 +457,9 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
         let letters = self.ranks[rank].letters.get_mut(&from);
         let Some(letter) = letters.and_then(|letters| letters.get_mut(place)) else { return };
         letter.state = MessageState::Asked;
-        let (number, whole) = (letter.number, letter.whole);
+        let asked = Box::new(*letter);
         let back = platform.handling(rank, 0) + platform.latency[rank][from] + platform.handling(from, 0);
-        let first = Message { from, to: rank, bytes: 0, share: Share::First, whole, number };
-        self.plan(back, EventKind::Wanted(Box::new(first)));
+        self.plan(back, EventKind::Wanted(asked));
     }
 
     /// Asks for the rest of a sender's next message, now or once it arrives.
@@ -548,33 +532,32 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
                 let receiver = &mut self.ranks[message.to];
                 let letters = receiver.letters.entry(message.from).or_default();
                 let expected = receiver.expected.entry(message.from).or_default();
-                let (number, whole) = (message.number, message.whole);
-                match message.share {
-                    Share::All => {
-                        letters.push_back(Letter { number, whole, state: MessageState::Here });
+                match message.state {
+                    MessageState::Here => {
+                        letters.push_back(*message);
                         *expected = expected.saturating_sub(1);
                     }
-                    Share::First => {
-                        letters.push_back(Letter { number, whole, state: MessageState::Offered });
+                    MessageState::Offered => {
+                        letters.push_back(*message);
                         let place = letters.len() - 1;
                         if *expected > 0 {
                             *expected -= 1;
                             self.ask(platform, message.to, message.from, place);
                         }
                     }
-                    Share::Rest => {
-                        let own = letters.iter_mut().filter(|letter| letter.number == number);
+                    MessageState::Asked => {
+                        let own = letters.iter_mut().filter(|letter| letter.number == message.number);
                         own.for_each(|letter| letter.state = MessageState::Here);
                     }
                 }
                 self.wake(message.to);
             }
-            (EventKind::Wanted(first), Some(platform)) => {
-                self.ranks[first.from].owed -= 1;
-                let whole = first.whole.len as u64;
-                let rest = whole - platform.at_first(first.from, first.to, whole);
-                self.leave(platform, Message { bytes: rest, share: Share::Rest, ..*first });
-                self.wake(first.from);
+            (EventKind::Wanted(asked), Some(platform)) => {
+                self.ranks[asked.from].owed -= 1;
+                let whole = asked.whole.len as u64;
+                let rest = whole - platform.at_first(asked.from, asked.to, whole);
+                self.leave(platform, Message { bytes: rest, ..*asked });
+                self.wake(asked.from);
             }
             // Nothing of the kind is planned without a platform.
             (EventKind::Arrival(_) | EventKind::Wanted(_), None) => {}
@@ -591,9 +574,9 @@ impl<P: Programs + ?Sized, C: Costs> PlayState<'_, P, C> {
         if let (Some(Step::Send { to, part: whole }), Some(platform)) = (step, platform) {
             let (to, number, bytes) = (to as usize, self.number, whole.len as u64);
             let first = platform.at_first(rank, to, bytes);
-            let share = if first < bytes { Share::First } else { Share::All };
-            self.ranks[rank].owed += usize::from(share == Share::First);
-            self.leave(platform, Message { from: rank, to, bytes: first, share, whole, number });
+            let state = if first < bytes { MessageState::Offered } else { MessageState::Here };
+            self.ranks[rank].owed += usize::from(state == MessageState::Offered);
+            self.leave(platform, Message { from: rank, to, bytes: first, state, whole, number });
         }
         self.proceed(rank);
     }
