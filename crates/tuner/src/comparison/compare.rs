@@ -63,7 +63,7 @@ pub struct Comparison<'a> {
 /// Result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compared {
-    /// Results of the arms that have launches; the best first, if one is to be chosen.
+    /// Results of the arms that have launches. If one is to be chosen, the best first, without those whose jobs fail.
     pub arms: Vec<ArmResult>,
     /// The index of the arm that may be installed, if one is to be chosen.
     pub chosen: Option<usize>,
@@ -144,7 +144,7 @@ pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) ->
             launched.blocks.push(block);
             next.arms.retain(|arm| !compared.failed.contains_key(arm));
             if next.arms.is_empty() {
-                break 'looks;
+                break;
             }
         }
         let judged = comparison.judge(&launched);
@@ -166,10 +166,12 @@ pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) ->
 }
 
 impl Comparison<'_> {
-    /// The arms with the results of the launches; if one is to be chosen, the best first: the fastest, less what it has to
-    /// add for what it sets.
+    /// The arms with the results of the launches; if one is to be chosen, those that never fail, the best first: the fastest,
+    /// less what it has to add for what it sets.
     fn judge(&self, launched: &Launched) -> Vec<ArmResult> {
-        let mut judged: Vec<ArmResult> = self.arms.iter().filter_map(|arm| self.judge_arm(launched, arm)).collect();
+        let fails = |arm: &Settings| launched.blocks.iter().any(|block| block.failed.contains_key(arm));
+        let arms = self.arms.iter().filter(|arm| !(self.chooses && fails(arm)));
+        let mut judged: Vec<ArmResult> = arms.filter_map(|arm| self.judge_arm(launched, arm)).collect();
         if self.chooses {
             let score = |it: &ArmResult| {
                 it.speedup.map_or(f64::NEG_INFINITY, |speedup| speedup.point.ln()) - (self.cost)(&it.arm)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use collrules_record::comparison::{ArmSubject, Processors, Stage};
+use collrules_record::comparison::{ArmSubject, LaunchFailure, Processors, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::ValidationCriteria;
@@ -406,7 +406,7 @@ fn confirmed(known: &mut KnownSystem) -> (bool, u32) {
 }
 
 /// A whole confirmation.
-fn confirm_all(arms: &[Settings], known: &mut KnownSystem) -> Compared {
+fn confirm_all(arms: &[Settings], launcher: &mut impl ArmLauncher<Error = Infallible>) -> Compared {
     // The larger half is tuned, the rest is the guard set.
     let comparison = Comparison {
         stage: Stage::Tuning,
@@ -421,7 +421,7 @@ fn confirm_all(arms: &[Settings], known: &mut KnownSystem) -> Compared {
         cost: &|arm| LEAST_GAIN * arm.len() as f64,
         chooses: true,
     };
-    let Ok(compared) = compare(&comparison, known);
+    let Ok(compared) = compare(&comparison, launcher);
     compared
 }
 
@@ -444,6 +444,55 @@ fn the_next_best_takes_the_place_of_a_harmful_combination() {
         });
         let right = right.count();
         assert!(right >= 16, "{best}: {right} of 20");
+    }
+}
+
+/// A system on which jobs with settings fail from a block on.
+struct Failing {
+    known: KnownSystem,
+    arm: Settings,
+    from: u32,
+}
+
+impl ArmLauncher for Failing {
+    type Error = Infallible;
+
+    fn block(
+        &mut self,
+        stage: Stage,
+        number: u32,
+        arms: (&Settings, &[Settings]),
+        subjects: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<Option<ArmBlock>, Infallible> {
+        let mut block = self.known.block(stage, number, arms, subjects)?;
+        if let Some(block) = block.as_mut().filter(|_| number >= self.from)
+            && block.launches.remove(&self.arm).is_some()
+        {
+            block.failed.insert(self.arm.clone(), LaunchFailure { why: "exit 1".to_owned(), subject: None });
+        }
+        Ok(block)
+    }
+}
+
+/// Jobs with the best combination fail beside the next best, or once only the best has launches.
+#[test]
+fn the_next_best_takes_the_place_of_a_combination_that_fails() {
+    let truth = |settings: &Settings, bytes: u64| match settings.get("a").map(String::as_str) {
+        Some("fails") if bytes >= SIZES[4] => 0.4,
+        Some("works") if bytes >= SIZES[4] => 0.2,
+        _ => 0.0,
+    };
+    let arms = ["fails", "works"].map(|value| BTreeMap::from([("a".to_owned(), value.to_owned())]));
+    for from in [3, 4, 8] {
+        let found = (0..20).map(|seed| {
+            let mut system = Failing { known: KnownSystem::new(seed, truth), arm: arms[0].clone(), from };
+            confirm_all(&arms, &mut system)
+        });
+        let failed: Vec<Compared> = found.filter(|found| !found.failed.is_empty()).collect();
+        assert!(!failed.is_empty());
+        for found in failed {
+            assert!(found.chosen.is_some_and(|chosen| found.arms[chosen].arm == arms[1]), "{from}: {found:?}");
+        }
     }
 }
 
