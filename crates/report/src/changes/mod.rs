@@ -25,17 +25,17 @@ pub fn document(comparison: &Comparison) -> Document {
         Block::open("default", "The default changed", vec![tables::changed(comparison)]),
         Block::open("rules", "The choice changed", vec![tables::reserved(comparison)]),
     ];
-    let replace = comparison.advice() != Advice::Keep;
-    let headline = match (cells.is_empty(), replace) {
-        (true, _) => "The runs cannot be compared",
-        (_, true) => "Retuning is worthwhile",
-        (_, false) => "The earlier rules still suit",
+    let (headline, class) = match comparison.advice() {
+        Advice::Unknown if cells.is_empty() => ("The runs cannot be compared", "open"),
+        Advice::Unknown => ("Undecided", "open"),
+        Advice::Replace => ("Retuning is worthwhile", "open"),
+        Advice::Keep => ("The earlier rules still suit", ""),
     };
     Document {
         subject: "changes since an earlier run".to_owned(),
         simulated: before.simulated || after.simulated,
         headline: headline.to_owned(),
-        class: if replace { "open" } else { "" },
+        class,
         answer: sentences::sentences(comparison),
         origin: [("Before", before), ("After", after)]
             .map(|(when, run)| format!("{when}: {}", sentences::side(run)))
@@ -115,6 +115,7 @@ mod tests {
         assert!(answer(&nothing_left).contains("Switch the earlier rules off"), "{}", answer(&nothing_left));
         let unknown = comparison(&[(1.0, same, None)]);
         assert!(answer(&unknown).contains("Undecided: the later run"), "{}", answer(&unknown));
+        assert_eq!(document(&unknown).headline, "Undecided");
     }
 
     #[test]
