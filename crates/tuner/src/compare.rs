@@ -41,10 +41,6 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
     };
     let mut obstacles = Vec::new();
     let cells = comparable(before, after, &mut obstacles);
-    let left_out = (
-        before.findings.cells.len().saturating_sub(cells.len()),
-        after.findings.cells.len().saturating_sub(cells.len()),
-    );
     let (then, now) = (builtin(before)?, builtin(after)?);
     let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
     let launches: Vec<Replicates> = timed.map(|(cell, now, then)| of_runs(cell, now, then)).collect();
@@ -79,7 +75,8 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
             old_rules: worth(before, after, new),
         })
     };
-    let changes = cells.iter().filter_map(change).collect();
+    let changes: Vec<CellChange> = cells.iter().filter_map(change).collect();
+    let left_out = [before, after].map(|run| run.findings.cells.len().saturating_sub(changes.len()));
     Ok(Comparison {
         format: FORMAT,
         before: side(before),
@@ -91,7 +88,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
         obstacles,
         criteria,
         cells: changes,
-        left_out,
+        left_out: left_out.into(),
     })
 }
 
@@ -253,6 +250,15 @@ mod tests {
             }
         }
         Observations::from_timings(&timings, Statistic::RankAverage).expect("timings")
+    }
+
+    #[test]
+    fn sizes_without_a_time_of_the_default_are_left_out() {
+        let (before, mut after) = (findings(), findings());
+        after.cells[0].points.clear();
+        let run = |findings| Run { findings, observations: None, manifest: None };
+        let compared = compare(run(&before), run(&after)).expect("compares");
+        assert_eq!((compared.cells.len(), compared.left_out), (9, (1, 1)));
     }
 
     /// Of an unchanged machine, one comparison in 20 may find a change.
