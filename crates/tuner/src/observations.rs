@@ -24,13 +24,16 @@ use crate::weights::{Weights, normalized};
 #[derive(Clone, Debug)]
 pub struct Observations {
     frame: DataFrame,
-    ends: Ends,
+    ends: Vec<PointEnd>,
     statistic: Statistic,
     left_out: usize,
     expected_launches: u32,
     planned: Vec<Cell>,
     weights: BTreeMap<Cell, f64>,
 }
+
+/// The launch in which the timing of a point ended early, the point, and the reason.
+type PointEnd = (u32, (Cell, Candidate), EndReason);
 
 /// Columns that identify a point: the call as `coll/tuned` sees it, and the candidate.
 const POINT: [&str; 4] = ["collective", "comm_size", "message_bytes", "candidate"];
@@ -89,7 +92,7 @@ impl Observations {
             column("round", |_| 0),
             Float64Chunked::from_iter_values("seconds".into(), seconds).into_column(),
         ];
-        Self::new(DataFrame::new(timings.len(), columns)?, Ends::default(), statistic)
+        Self::new(DataFrame::new(timings.len(), columns)?, Vec::new(), statistic)
     }
 
     /// Sets the planned number of launches, so that a remark can name launches without timings.
@@ -111,15 +114,18 @@ impl Observations {
             return Ok((self, None));
         };
         let rows = candidates.physical().iter().zip(self.whole("launch")?);
-        let under: BTreeSet<u32> = rows.filter(|(code, _)| *code == Some(rules)).map(|(_, launch)| *launch).collect();
+        let mut under: BTreeSet<u32> =
+            rows.filter(|(code, _)| *code == Some(rules)).map(|(_, launch)| *launch).collect();
         if under.is_empty() {
             return Ok((self, None));
         }
-        let all: BTreeSet<u32> = self.whole("launch")?.iter().copied().collect();
+        // Launches in which all calls under the file failed have no timings of them.
+        let failed = self.ends.iter().filter(|(_, (_, candidate), _)| *candidate == Candidate::Rules);
+        under.extend(failed.map(|(launch, ..)| *launch));
+        let ended = self.ends.iter().map(|(launch, ..)| launch);
+        let all: BTreeSet<u32> = self.whole("launch")?.iter().chain(ended).copied().collect();
         let of = |launches: &mut dyn Iterator<Item = &u32>| self.of_launches(&launches.copied().collect::<Vec<_>>());
-        let (mut without, under) = (of(&mut all.difference(&under))?, of(&mut under.iter())?);
-        without.ends.disqualified.retain(|(_, candidate), _| *candidate != Candidate::Rules);
-        Ok((without, Some(under)))
+        Ok((of(&mut all.difference(&under))?, Some(of(&mut under.iter())?)))
     }
 
     /// Sets the times that programs spend in cells, as weights for choices that cells must share.
@@ -133,13 +139,14 @@ impl Observations {
         Weights(&self.weights)
     }
 
-    /// The timings of these launches, with all points that ended early.
+    /// The timings of these launches, with the points that ended early in them.
     pub fn of_launches(&self, launches: &[u32]) -> Result<Self, TunerError> {
         let wanted: BooleanChunked =
             self.whole("launch")?.iter().map(|launch| Some(launches.contains(launch))).collect();
         let mut frame = self.frame.filter(&wanted)?;
         frame.rechunk_mut();
-        Ok(Self { frame, ..self.clone() })
+        let ends = self.ends.iter().filter(|(launch, ..)| launches.contains(launch)).cloned().collect();
+        Ok(Self { frame, ends, ..self.clone() })
     }
 
     /// The number of timings.
@@ -179,12 +186,18 @@ impl Observations {
 
     /// The timings that count in a view, by cell and by the candidate that they count for.
     pub(crate) fn cells_in(&self, view: &View) -> Result<Vec<CellTimings>, TunerError> {
-        let counts = |(cell, candidate): &(Cell, Candidate)| Some((*cell, view.counts_as(*cell, *candidate)?));
-        let Ends { disqualified, dropped } = &self.ends;
-        let ends = Ends {
-            disqualified: disqualified.iter().filter_map(|(point, why)| Some((counts(point)?, why.clone()))).collect(),
-            dropped: dropped.iter().filter_map(counts).collect(),
-        };
+        let mut ends = Ends::default();
+        for (_, (cell, candidate), ended) in &self.ends {
+            let Some(candidate) = view.counts_as(*cell, *candidate) else { continue };
+            match ended {
+                EndReason::Disqualified(why) => {
+                    ends.disqualified.entry((*cell, candidate)).or_insert_with(|| why.clone());
+                }
+                EndReason::Dropped(_) => {
+                    ends.dropped.insert((*cell, candidate));
+                }
+            }
+        }
         Ok(by_cell(self.points(view)?, &ends))
     }
 
@@ -217,7 +230,7 @@ impl Observations {
         groups.iter().map(point).filter_map(Result::transpose).collect()
     }
 
-    fn new(frame: DataFrame, ends: Ends, statistic: Statistic) -> Result<Self, TunerError> {
+    fn new(frame: DataFrame, ends: Vec<PointEnd>, statistic: Statistic) -> Result<Self, TunerError> {
         if let Some(column) = frame.columns().iter().find(|column| column.null_count() > 0) {
             let message = format!("a line has neither an end nor a value in column {}", column.name());
             return Err(TunerError::Samples(message));
@@ -309,26 +322,20 @@ fn without_patterns(rows: DataFrame) -> Result<DataFrame, TunerError> {
     if of_cells.all() { Ok(rows) } else { Ok(rows.filter(&of_cells)?) }
 }
 
-fn ends(rows: &DataFrame) -> Result<Ends, TunerError> {
+/// The points that ended early, in the order of the file.
+fn ends(rows: &DataFrame) -> Result<Vec<PointEnd>, TunerError> {
     let (collectives, candidates) = (rows.column("collective")?.cat32()?, rows.column("candidate")?.cat32()?);
     let (ranks, bytes) = (rows.column("comm_size")?.u32()?, rows.column("message_bytes")?.u64()?);
-    let mut ends = Ends::default();
+    let launches = rows.column("launch")?.u32()?;
+    let mut ends = Vec::new();
     for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
         let ended: EndReason = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
-        let (Some(ranks), Some(bytes)) = (ranks.get(row), bytes.get(row)) else {
-            return Err(TunerError::Samples(format!("the point that ended with `{ended}` lacks its sizes")));
+        let (Some(launch), Some(ranks), Some(bytes)) = (launches.get(row), ranks.get(row), bytes.get(row)) else {
+            return Err(TunerError::Samples(format!("the point that ended with `{ended}` lacks its launch or sizes")));
         };
         let collective = collective(text_at(collectives, row))?;
         let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-        let point = (cell, parse(text_at(candidates, row))?);
-        match ended {
-            EndReason::Disqualified(why) => {
-                ends.disqualified.entry(point).or_insert(why);
-            }
-            EndReason::Dropped(_) => {
-                ends.dropped.insert(point);
-            }
-        }
+        ends.push((launch, (cell, parse(text_at(candidates, row))?), ended));
     }
     Ok(ends)
 }
@@ -349,4 +356,31 @@ fn parse(candidate: &str) -> Result<Candidate, TunerError> {
 
 fn to_samples_error(error: impl std::error::Error) -> TunerError {
     TunerError::Samples(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_without_a_rules_file_is_none_with_it() {
+        let head = COLUMNS.join(",");
+        let text = format!(
+            "# collrules samples 1.0\n{head}\n\
+             0,0,0,bcast,4,8,builtin,1e-6,,,\n\
+             0,,,bcast,4,8,mockup:scatter+allgather,,,,disqualified: wrong\n\
+             1,0,0,bcast,4,8,rules,1e-6,,,\n\
+             1,0,0,bcast,4,8,mockup:scatter+allgather,2e-6,,,\n\
+             2,,,bcast,4,8,rules,,,,disqualified: hangs\n"
+        );
+        let observations = Observations::from_samples(&text).expect("samples");
+        let (without, under) = observations.apart_from_rules().expect("launches");
+        let failures = |observations: &Observations, competitors| -> Vec<String> {
+            let cells = observations.cells_with(competitors).expect("timings");
+            cells.into_iter().flat_map(|cell| cell.disqualified).map(|(_, why)| why).collect()
+        };
+        assert_eq!(failures(&without, Competitors::Mockups), ["wrong"]);
+        assert!(failures(&without, Competitors::Candidates).is_empty());
+        assert_eq!(failures(&under.expect("rules"), Competitors::MockupsUnderRules), ["hangs"]);
+    }
 }
