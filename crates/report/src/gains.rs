@@ -11,7 +11,7 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::settings::{Finalist, Guard, RulesUse, SettingsFindings};
 use collrules_record::tree::{LeafGain, Tree};
-use collrules_record::validation::{Check, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, Validation};
 use collrules_record::{Bytes, Candidate, Cell, Estimate, HanRule, Ranks, Tuning};
 use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release, RuleTable};
@@ -272,7 +272,8 @@ impl<'a> Gains<'a> {
     fn find_removal(&self, validation: &Validation, found: &ValidatedCell) -> Removal {
         let is_lost = |check: &Check| {
             let slower = |it: &ValidatedCell| it.cell == found.cell && it.verdict == Outcome::Slower;
-            check.round.cells.iter().any(slower) || check.round.failed.iter().any(|failed| failed.cell == found.cell)
+            let fails = |failed: &FailedCell| failed.with && failed.cell == found.cell;
+            check.round.cells.iter().any(slower) || check.round.failed.iter().any(fails)
         };
         let checks = || validation.checks.iter().filter(|check| check.round.repaired.contains(&found.cell));
         let lost = checks().find(|check| is_lost(check));
@@ -511,6 +512,23 @@ mod tests {
         assert_eq!(gain(&faster), CellGain { state: SizeState::Removed(Removal::Shared), speedup: None });
         let other = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) };
         assert_eq!(Gains::new(&findings, None, None, None).get(other).state, SizeState::Default);
+    }
+
+    #[test]
+    fn a_default_that_fails_shows_no_loss() {
+        let mut found = validation(Outcome::Faster, 2.0);
+        let round = found.round.as_mut().expect("compared");
+        let cell = round.cells[0].cell;
+        round.repaired.push(cell);
+        let condition = Condition::UNALIGNED;
+        let removal = |with| {
+            let failed = vec![FailedCell { cell, with, why: String::new() }];
+            let round = Round { failed, repaired: vec![cell], ..Round::default() };
+            let check = Check { condition, round, max_loss: 0.05, must_exclude: true, untried: Vec::new() };
+            Gains::of_comparison(&Validation { checks: vec![check], ..found.clone() }).removal(cell)
+        };
+        assert_eq!(removal(true), Some(Removal::SlowerIn(condition)));
+        assert_eq!(removal(false), Some(Removal::MayLoseIn(condition)));
     }
 
     #[test]
