@@ -2,7 +2,8 @@
 
 use collrules_record::Estimate;
 use collrules_record::settings::{
-    Finalist, Guard, MemoryUse, RulesUse, Settings, SettingsFailure, SettingsFindings, SettingsVerdict,
+    FailedSettings, Finalist, Guard, MemoryUse, RulesUse, SettingEffect, Settings, SettingsFailure, SettingsFindings,
+    SettingsVerdict,
 };
 use collrules_rules::settings::catalogue::SettingPlace;
 use collrules_rules::settings::offer::SettingOmission;
@@ -226,10 +227,15 @@ fn effects(found: &SettingsFindings) -> Block {
                 effect.classes.iter().filter(|(end, _)| wanted(end.0)).map(|(_, speedup)| speedup.ln()).collect();
             if logs.is_empty() { dash() } else { times((logs.iter().sum::<f64>() / logs.len() as f64).exp()) }
         };
+        let alone = match effect.alone {
+            Some(speedup) => describe_effect(speedup),
+            None if fails_alone(&found.failed, effect) => "fails".to_owned(),
+            None => dash(),
+        };
         [
             effect.name.clone(),
             show_value(&effect.name, &effect.value),
-            effect.alone.map_or_else(|| "fails".to_owned(), describe_effect),
+            alone,
             effect.combined.map_or_else(dash, ratio),
             class(&|end| end <= 512),
             class(&|end| end > 512 && end <= 64 << 10),
@@ -238,6 +244,12 @@ fn effects(found: &SettingsFindings) -> Block {
     });
     let heads = ["setting", "value", "alone", "with the best others", "up to 512 B", "up to 64 KiB", "above"];
     Block::table(heads, rows)
+}
+
+/// Returns true if jobs with nothing but this value failed.
+fn fails_alone(failed: &[FailedSettings], effect: &SettingEffect) -> bool {
+    let alone = Settings::from([(effect.name.clone(), effect.value.clone())]);
+    failed.iter().any(|failed| failed.settings == alone)
 }
 
 /// Largest difference that counts as no effect of a value.
@@ -273,6 +285,24 @@ mod tests {
         let alone = |low, high| Estimate { point: 1.0, low: Some(low), high: Some(high), level: 0.95, samples: 8 };
         let is_none = |low, high| describe_effect(alone(low, high)).starts_with("no effect");
         assert!(is_none(0.98, 1.02) && !is_none(0.9, 1.02) && !is_none(0.98, 1.1));
+    }
+
+    #[test]
+    fn a_value_that_was_not_timed_is_told_from_one_that_fails() {
+        let set = |settings: &[(&str, &str)]| -> Settings {
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let failed = |settings| FailedSettings { settings: set(settings), why: SettingsFailure::Job(String::new()) };
+        let failed = [failed(&[("a", "1")]), failed(&[("a", "1"), ("b", "2")])];
+        let effect = |name: &str, value: &str| SettingEffect {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            alone: None,
+            combined: None,
+            classes: Vec::new(),
+        };
+        assert!(fails_alone(&failed, &effect("a", "1")));
+        assert!(!fails_alone(&failed, &effect("a", "2")) && !fails_alone(&failed, &effect("b", "2")));
     }
 
     #[test]
