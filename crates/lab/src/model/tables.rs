@@ -5,6 +5,7 @@ use collrules_model::place::Where;
 use collrules_model::stalls::StallLevel;
 use collrules_model::unknown::{LogGpParameter, Unknown};
 use collrules_record::Estimate;
+use collrules_record::estimate::median;
 use collrules_record::units::{Bytes, Seconds};
 use collrules_report::document::{Block, Table};
 use collrules_report::words::{ends, percent, time, whole};
@@ -22,7 +23,7 @@ pub(super) fn first(model: &Model) -> [Block; 5] {
             "Gathers that stall (many-to-one model of Lastovetsky, O'Flynn and Rychkov, 2007)",
             stalls(model),
         ),
-        open("quality", "Predicted against measured", quality(model)),
+        open("quality", "Predicted against measured", quality(&model.quality)),
         open("unknown", "Not known from the probes", Table::new(["parameter", "where", "reason"], unknowns(model))),
     ]
 }
@@ -86,12 +87,12 @@ fn stalls(model: &Model) -> Table {
 }
 
 /// The errors of the predictions, and of two controls that know the neighbouring sizes.
-fn quality(model: &Model) -> Table {
+fn quality(predicted: &[Predicted]) -> Table {
     let row = |name: &str, of: fn(&Predicted) -> Option<f64>| {
-        let errors = model.quality.iter().filter_map(|cell| Some((of(cell)? / cell.measured - 1.0).abs()));
+        let errors = predicted.iter().filter_map(|cell| Some((of(cell)? / cell.measured - 1.0).abs()));
         let mut errors: Vec<f64> = errors.collect();
-        errors.sort_by(f64::total_cmp);
-        let (middle, worst) = (*errors.get(errors.len() / 2)?, *errors.last()?);
+        // The median sorts them.
+        let (middle, worst) = (median(&mut errors)?, *errors.last()?);
         Some([name.to_owned(), whole(middle), whole(worst), errors.len().to_string()])
     };
     let rows = [
@@ -259,5 +260,30 @@ fn rate(bytes_per_second: f64) -> String {
         _ if !bits.is_finite() || bits <= 0.0 => "no rate".to_owned(),
         large if large >= 1e9 => format!("{:.2} Gbit/s", bits / 1e9),
         small => format!("{:.1} Mbit/s", small / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::{Cell, Ranks};
+    use collrules_rules::Collective;
+
+    use super::*;
+
+    #[test]
+    fn the_median_error_of_two_sizes_is_their_mean() {
+        let predicted = |model| Predicted {
+            cell: Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(8) },
+            algorithm: 1,
+            name: "linear".to_owned(),
+            choice: Choice::plain(1),
+            measured: 1.0,
+            model,
+            corrected: None,
+            neighbour: None,
+            line: None,
+        };
+        let table = quality(&[predicted(1.1), predicted(1.3)]).text(100);
+        assert!(table.contains("20 %") && table.contains("30 %"), "{table}");
     }
 }
