@@ -17,10 +17,7 @@ struct CommRuleText {
 }
 
 /// A message rule: its numbers and its comment.
-struct RuleText {
-    numbers: Vec<u64>,
-    comment: String,
-}
+type RuleText = (Vec<u64>, String);
 
 /// The text of a table that the format can express, of version 2 with a version line and a fifth column.
 ///
@@ -32,15 +29,15 @@ pub(super) fn text(table: &RuleTable, notes: &Notes, version_2: bool) -> String 
         .collect();
     let every_comm_rule = || collectives.iter().flat_map(|(_, comm_rules)| comm_rules);
     let mut columns = [1; 4];
-    for rule in every_comm_rule().flat_map(|comm_rule| &comm_rule.rules) {
-        for (width, number) in columns.iter_mut().zip(&rule.numbers) {
+    for (numbers, _) in every_comm_rule().flat_map(|comm_rule| &comm_rule.rules) {
+        for (width, number) in columns.iter_mut().zip(numbers) {
             *width = (*width).max(number.to_string().len());
         }
     }
-    let aligned = |rule: &RuleText| {
+    let aligned = |(numbers, _): &RuleText| {
         let widths = columns.into_iter().chain([1]);
         let columns: Vec<String> =
-            rule.numbers.iter().zip(widths).map(|(number, width)| format!("{number:>width$}")).collect();
+            numbers.iter().zip(widths).map(|(number, width)| format!("{number:>width$}")).collect();
         columns.join(" ")
     };
     let opening = |comm_rule: &CommRuleText| format!("{} {}", comm_rule.size, comm_rule.rules.len());
@@ -65,7 +62,7 @@ pub(super) fn text(table: &RuleTable, notes: &Notes, version_2: bool) -> String 
             comm_rule.notes.iter().for_each(|line| full_line(&mut text, line));
             let _ = writeln!(text, "{:<width$}  # communicator size, message sizes", opening(comm_rule));
             for rule in &comm_rule.rules {
-                let _ = writeln!(text, "{:<width$}  # {}", aligned(rule), rule.comment);
+                let _ = writeln!(text, "{:<width$}  # {}", aligned(rule), rule.1);
             }
         }
     }
@@ -131,5 +128,5 @@ fn message_rule(collective: Collective, size: u64, choice: Choice, note: Option<
     let known = registry::in_any_release(collective, algorithm);
     let words = registry::words(known, Choice { algorithm, faninout, segsize, max_requests });
     let note = note.map(|note| format!("; {}", harmless(note))).unwrap_or_default();
-    RuleText { numbers, comment: words + &note }
+    (numbers, words + &note)
 }

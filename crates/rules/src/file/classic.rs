@@ -24,11 +24,11 @@ pub(crate) fn read(
     let header = if behaviour.reads_header && tokens.skip_prefix(HEADER) { tokens.scan_decimal() } else { None };
     let requests = header.is_some_and(|version| version > 1);
     let mut fields = FieldReader { tokens, bytes, requests, shifts_sizes: behaviour.shifts_sizes, inherited };
-    let count = fields.next(Field::Collectives)?;
-    if count.value > u64::from(Collective::ID_COUNT) {
-        return Err(Fault::new(count.span, FaultKind::TooManyCollectives(count.value)));
+    let (count, span) = fields.next(Field::Collectives)?;
+    if count > u64::from(Collective::ID_COUNT) {
+        return Err(Fault::new(span, FaultKind::TooManyCollectives(count)));
     }
-    let collectives = (0..count.value).map(|_| fields.collective()).collect::<Result<_, _>>()?;
+    let collectives = (0..count).map(|_| fields.collective()).collect::<Result<_, _>>()?;
     Ok((header, collectives))
 }
 
@@ -41,73 +41,61 @@ struct FieldReader<'t> {
     inherited: u32,
 }
 
-/// A field with its place.
-struct Got {
-    value: u64,
-    span: Span,
-}
-
-impl Got {
-    /// The field as a C `int`: Open MPI reads a `long` and drops the upper half.
-    fn int(&self) -> u32 {
-        self.value as u32
-    }
-}
-
 impl FieldReader<'_> {
-    fn next(&mut self, field: Field) -> Result<Got, Fault> {
+    /// A field with its place. Open MPI reads a `long`, and drops the upper half where it keeps an `int`.
+    fn next(&mut self, field: Field) -> Result<(u64, Span), Fault> {
         let Some((value, span)) = self.tokens.number() else {
             return Err(Fault::new(Span::at(self.bytes.len()), FaultKind::End(field)));
         };
         let value = u64::try_from(value).map_err(|_| Fault::new(span, FaultKind::Negative(field, value)))?;
-        Ok(Got { value, span })
+        Ok((value, span))
     }
 
     /// The number of entries that Open MPI allocates: it truncates the count to a C `int` for that, but reads as many
     /// entries as the whole `long` says. Seen on 5.0.11: a count of 2^32 corrupts memory, and `MPI_Init` aborts.
-    fn room(&self, count: &Got, field: Field) -> Result<u64, Fault> {
-        match i32::try_from(count.value) {
-            Ok(_) => Ok(count.value),
+    fn room(&self, count: u64, span: Span, field: Field) -> Result<u64, Fault> {
+        match i32::try_from(count) {
+            Ok(_) => Ok(count),
             // A negative number of entries is refused by the allocator.
-            Err(_) if (count.int() as i32) < 0 => Err(Fault::new(count.span, FaultKind::TooMany(field, count.value))),
-            Err(_) => Ok(count.int().into()),
+            Err(_) if (count as i32) < 0 => Err(Fault::new(span, FaultKind::TooMany(field, count))),
+            Err(_) => Ok(u64::from(count as u32)),
         }
     }
 
     fn collective(&mut self) -> Result<CollectiveRules, Fault> {
-        let name = self.next(Field::Collective)?;
-        let Some(id) = u32::try_from(name.value).ok().filter(|id| *id < Collective::ID_COUNT) else {
-            return Err(Fault::new(name.span, FaultKind::NoSuchCollective(name.value.to_string())));
+        let (id, name) = self.next(Field::Collective)?;
+        let Some(id) = u32::try_from(id).ok().filter(|id| *id < Collective::ID_COUNT) else {
+            return Err(Fault::new(name, FaultKind::NoSuchCollective(id.to_string())));
         };
-        let count = self.next(Field::CommRules)?;
-        let room = self.room(&count, Field::CommRules)?;
+        let (count, span) = self.next(Field::CommRules)?;
+        let room = self.room(count, span, Field::CommRules)?;
         let mut comm_rules: Vec<CommRule> = Vec::new();
         // No reservation: a count may be absurd, and then the text ends first.
-        for place in 0..count.value {
+        for place in 0..count {
             let mut comm_rule = self.comm_rule()?;
             if place >= room {
-                return Err(Fault::new(count.span, FaultKind::Overwrites(Field::CommRules, count.value)));
+                return Err(Fault::new(span, FaultKind::Overwrites(Field::CommRules, count)));
             }
             if self.shifts_sizes {
-                let last = place + 1 == count.value;
+                let last = place + 1 == count;
                 comm_rule.max = if last { i32::MAX } else { comm_rule.min.wrapping_sub(1) };
                 comm_rule.min = comm_rules.last().map_or(0, |before| before.max.wrapping_add(1));
             }
             comm_rules.push(comm_rule);
         }
         let collective = Collective::from_id(id);
-        Ok(CollectiveRules { id, collective, name: name.span, replaced: false, comm_rules, indices: Vec::new() })
+        Ok(CollectiveRules { id, collective, name, replaced: false, comm_rules, indices: Vec::new() })
     }
 
     fn comm_rule(&mut self) -> Result<CommRule, Fault> {
-        let size = self.next(Field::CommSize)?;
-        let count = self.next(Field::MessageRules)?;
-        let room = self.room(&count, Field::MessageRules)?;
+        let (listed, size) = self.next(Field::CommSize)?;
+        let (count, span) = self.next(Field::MessageRules)?;
+        let room = self.room(count, span, Field::MessageRules)?;
         let mut rules: Vec<Rule> = Vec::new();
-        for place in 0..count.value {
+        for place in 0..count {
             let rule = self.rule(rules.is_empty())?;
             if place >= room {
-                return Err(Fault::new(count.span, FaultKind::Overwrites(Field::MessageRules, count.value)));
+                return Err(Fault::new(span, FaultKind::Overwrites(Field::MessageRules, count)));
             }
             if let Some(before) = rules.last_mut().filter(|_| self.shifts_sizes) {
                 // A size 0 wraps to the largest number, in `size_t`.
@@ -115,10 +103,10 @@ impl FieldReader<'_> {
             }
             rules.push(rule);
         }
-        let listed = size.int() as i32;
+        let listed = listed as i32;
         Ok(CommRule {
-            span: size.span.to(rules.last().map_or(count.span, |rule| rule.span)),
-            size: size.span,
+            span: size.to(rules.last().map_or(span, |rule| rule.span)),
+            size,
             listed: Some(listed),
             min: listed,
             max: i32::MAX,
@@ -129,20 +117,20 @@ impl FieldReader<'_> {
     }
 
     fn rule(&mut self, first: bool) -> Result<Rule, Fault> {
-        let size = self.next(Field::MessageSize)?;
-        let algorithm = self.next(Field::Algorithm)?.int();
-        let faninout = self.next(Field::Faninout)?.int();
-        let segsize = self.next(Field::Segsize)?;
+        let (min, size) = self.next(Field::MessageSize)?;
+        let algorithm = self.next(Field::Algorithm)?.0 as u32;
+        let faninout = self.next(Field::Faninout)?.0 as u32;
+        let (segsize, last) = self.next(Field::Segsize)?;
         let said = if self.requests && self.tokens.digit_follows() { self.tokens.number() } else { None };
-        if first && size.value != 0 {
-            return Err(Fault::new(size.span, FaultKind::FirstSize(size.value)));
+        if first && min != 0 {
+            return Err(Fault::new(size, FaultKind::FirstSize(min)));
         }
         let max_requests = said.map_or(self.inherited, |(number, _)| number as u32);
         Ok(Rule {
-            span: size.span.to(said.map_or(segsize.span, |(_, span)| span)),
-            min: size.value,
+            span: size.to(said.map_or(last, |(_, span)| span)),
+            min,
             max: u64::MAX,
-            choice: Choice { algorithm, faninout, segsize: segsize.value, max_requests },
+            choice: Choice { algorithm, faninout, segsize, max_requests },
             state: RuleState::Plain,
             says_requests: said.is_some(),
         })

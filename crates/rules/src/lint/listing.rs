@@ -88,10 +88,7 @@ impl<'w> Counting<'w> {
 }
 
 /// Numbers between two runs of rules, and the second of these runs.
-struct RuleGroup<'w> {
-    head: Vec<NumberWord>,
-    rules: Vec<&'w [NumberWord]>,
-}
+type RuleGroup<'w> = (Vec<NumberWord>, Vec<&'w [NumberWord]>);
 
 /// Reads by lines; none if the lines do not reveal the structure.
 fn by_line(words: &Words) -> Option<Listing<'_>> {
@@ -99,7 +96,7 @@ fn by_line(words: &Words) -> Option<Listing<'_>> {
     let mut listing = Listing::default();
     // How many communicator sizes the collective has yet to come.
     let mut awaited = 0;
-    for (place, RuleGroup { head, rules }) in groups.into_iter().enumerate() {
+    for (place, (head, rules)) in groups.into_iter().enumerate() {
         let mut head = &head[..];
         if place == 0 {
             let (count, rest) = head.split_first()?;
@@ -149,12 +146,12 @@ fn groups(words: &Words) -> Option<Vec<RuleGroup<'_>>> {
         let opens = lines.get(place + 1).is_some_and(|next| is_rule(next) && next[0].value == 0);
         let head = line.len() <= 3 || opens && line.last().is_some_and(|count| count.value == runs[place + 1]);
         if head {
-            match groups.last_mut().filter(|group| group.rules.is_empty()) {
-                Some(group) => group.head.extend_from_slice(line),
-                None => groups.push(RuleGroup { head: line.to_vec(), rules: Vec::new() }),
+            match groups.last_mut().filter(|(_, rules)| rules.is_empty()) {
+                Some((head, _)) => head.extend_from_slice(line),
+                None => groups.push((line.to_vec(), Vec::new())),
             }
         } else if is_rule(line) {
-            groups.last_mut()?.rules.push(line);
+            groups.last_mut()?.1.push(line);
         } else {
             return None;
         }
