@@ -47,18 +47,6 @@ pub fn crossing((low, high): (Bytes, Bytes), (at_low, at_high): (f64, f64)) -> O
     Some(Bytes(low.0 + (offset as u64).clamp(1, span)))
 }
 
-/// Time of the upper choice over that of the lower choice at one size, as a logarithm with its interval: positive if
-/// the lower choice is faster.
-#[derive(Clone, Copy, Debug)]
-pub struct Lead {
-    /// Logarithm of the size.
-    pub size: f64,
-    /// Lower end of the interval of the log ratio.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
 /// The interval of sizes that contains the crossover.
 ///
 /// For each measured size the log ratio of the two times has an interval, made of those of the two gains over the builtin
@@ -67,41 +55,46 @@ pub struct Lead {
 /// logarithm of the size. The interval of the crossover is where this band holds zero around it, out to where one of the
 /// two choices was not timed or the measured sizes end.
 pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Candidate, above: Candidate) -> Option<(Bytes, Bytes)> {
-    let lead = |cell: &JudgedCell| lead(cell, below, above, (cell.cell.bytes.0.max(1) as f64).ln());
-    band(block, |cell| cell.cell.bytes, lead, at)
+    band(block, |cell| cell.cell.bytes, |cell| lead(cell, below, above), at)
 }
 
-/// The interval of sizes that contains the crossover of any items in order of size. Computes leads only as far out as needed: computing all of them
-/// for each crossover would take quadratic time.
+/// The interval of sizes that contains the crossover of any items in order of size. A lead is the time of the upper choice
+/// over that of the lower choice, as the ends of the interval of its logarithm: positive if the lower choice is faster.
+/// Computes leads only as far out as needed: computing all of them for each crossover would take quadratic time.
 pub fn band<T>(
     block: &[T],
     size: impl Fn(&T) -> Bytes,
-    lead: impl Fn(&T) -> Option<Lead>,
+    lead: impl Fn(&T) -> Option<(f64, f64)>,
     at: Bytes,
 ) -> Option<(Bytes, Bytes)> {
+    // Points of the lower and the upper end over the logarithm of the size.
+    let ends = |item: &T| {
+        let ((low, high), x) = (lead(item)?, (size(item).0.max(1) as f64).ln());
+        Some(((x, low), (x, high)))
+    };
     let (lower, upper) = block.split_at(block.partition_point(|item| size(item) < at));
-    let (below, above) = (lower.last().and_then(&lead), upper.first().and_then(&lead));
+    let (below, above) = (lower.last().and_then(&ends), upper.first().and_then(&ends));
     // Both ends of the gap must be known.
     above.or(below)?;
     let mut low = at;
-    let mut inner = above.map(|lead| (lead.size, lead.low));
+    let mut inner = above.map(|(low, _)| low);
     for item in lower.iter().rev() {
-        let Some(lead) = lead(item) else { break };
-        if lead.low > 0.0 {
-            low = inner.map_or(low, |inner| zero((lead.size, lead.low), inner)).max(size(item)).min(low);
+        let Some((end, _)) = ends(item) else { break };
+        if end.1 > 0.0 {
+            low = inner.map_or(low, |inner| zero(end, inner)).max(size(item)).min(low);
             break;
         }
-        (low, inner) = (size(item), Some((lead.size, lead.low)));
+        (low, inner) = (size(item), Some(end));
     }
     let mut high = at;
-    let mut inner = below.map(|lead| (lead.size, lead.high));
+    let mut inner = below.map(|(_, high)| high);
     for item in upper {
-        let Some(lead) = lead(item) else { break };
-        if lead.high < 0.0 {
-            high = inner.map_or(high, |inner| zero(inner, (lead.size, lead.high))).min(size(item)).max(high);
+        let Some((_, end)) = ends(item) else { break };
+        if end.1 < 0.0 {
+            high = inner.map_or(high, |inner| zero(inner, end)).min(size(item)).max(high);
             break;
         }
-        (high, inner) = (size(item).max(high), Some((lead.size, lead.high)));
+        (high, inner) = (size(item).max(high), Some(end));
     }
     Some((low, high))
 }
@@ -114,7 +107,7 @@ fn zero((x, y): (f64, f64), (other_x, other_y): (f64, f64)) -> Bytes {
 }
 
 /// The lead at a cell: positive if the lower choice is faster.
-fn lead(cell: &JudgedCell, below: Candidate, above: Candidate, size: f64) -> Option<Lead> {
+fn lead(cell: &JudgedCell, below: Candidate, above: Candidate) -> Option<(f64, f64)> {
     let log_gain = |candidate: Candidate| {
         if candidate == Candidate::Builtin {
             return Some((0.0, 0.0, 0.0));
@@ -123,7 +116,7 @@ fn lead(cell: &JudgedCell, below: Candidate, above: Candidate, size: f64) -> Opt
         Some((gain.low?.ln(), gain.point.ln(), gain.high?.ln()))
     };
     let ((b_low, b, b_high), (a_low, a, a_high)) = (log_gain(below)?, log_gain(above)?);
-    Some(Lead { size, low: b - a - (b - b_low).hypot(a_high - a), high: b - a + (b_high - b).hypot(a - a_low) })
+    Some((b - a - (b - b_low).hypot(a_high - a), b - a + (b_high - b).hypot(a - a_low)))
 }
 
 #[cfg(test)]

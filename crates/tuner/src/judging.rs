@@ -10,7 +10,7 @@ use collrules_rules::Release;
 
 pub use crate::analysis::check as check_criteria;
 pub use crate::cells::{CellTimings, PointTimings, Timing, TimingPair, log_gains};
-pub use crate::crossover::{Lead, band, crossing};
+pub use crate::crossover::{band, crossing};
 pub use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh, widen};
 pub use crate::neighbours::{GainSite, NeighbourAxis, around};
 pub use crate::statistics::{LaunchLogs, adjust, common_means, signed_rank};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, Cell, Estimate, Ranks};
 use collrules_rules::Collective;
-use collrules_tuner::judging::{LaunchLogs, Lead, band, common_means, crossing};
+use collrules_tuner::judging::{LaunchLogs, band, common_means, crossing};
 
 use super::machine::MachineNumbers;
 use crate::study::results::{ClassVerdict, Crossing, Point, Rivalry, StudyPoint};
@@ -46,35 +46,35 @@ pub(super) fn rivalries(points: &[Point<'_>], numbers: MachineNumbers<'_>, level
 }
 
 /// By how much one is faster than the other at each size, as a logarithm, if both were timed in several launches.
-fn leads(block: &BlockPoints<'_>, [one, other]: [Candidate; 2], level: f64) -> Vec<(Bytes, Option<(f64, Lead)>)> {
-    let lead = |bytes: &Bytes, points: &BTreeMap<Candidate, &StudyPoint>| {
-        let lead = Estimate::mean(points.get(&other)?.logs_over(points.get(&one)?).values(), level)?;
-        let size = (bytes.0.max(1) as f64).ln();
-        Some((lead.point, Lead { size, low: lead.low?, high: lead.high? }))
+fn leads(block: &BlockPoints<'_>, [one, other]: [Candidate; 2], level: f64) -> Vec<(Bytes, Option<Estimate>)> {
+    let lead = |points: &BTreeMap<Candidate, &StudyPoint>| {
+        Estimate::mean(points.get(&other)?.logs_over(points.get(&one)?).values(), level)
+            .filter(|lead| lead.low.is_some())
     };
-    block.iter().map(|(bytes, points)| (*bytes, lead(bytes, points))).collect()
+    block.iter().map(|(bytes, points)| (*bytes, lead(points))).collect()
 }
 
 /// Returns the candidate that is faster at first, and the sizes at which that changes. Only sizes at which the interval
 /// over launches excludes 1 count.
 fn crossings(block: &BlockPoints<'_>, pair: [Candidate; 2], level: f64) -> (Option<Candidate>, Vec<Crossing>) {
-    let side = |lead: Lead| match lead {
-        Lead { low, .. } if low > 0.0 => Some(pair[0]),
-        Lead { high, .. } if high < 0.0 => Some(pair[1]),
-        _ => None,
+    let side = |(low, high): (f64, f64)| match () {
+        () if low > 0.0 => Some(pair[0]),
+        () if high < 0.0 => Some(pair[1]),
+        () => None,
     };
+    let ends = |lead: &Option<Estimate>| lead.and_then(|lead| lead.low.zip(lead.high));
     let all = leads(block, pair, level);
-    let shown = all.iter().enumerate().filter_map(|(place, (_, lead))| Some((place, side(lead.as_ref()?.1)?)));
+    let shown = all.iter().enumerate().filter_map(|(place, (_, lead))| Some((place, side(ends(lead)?)?)));
     let shown: Vec<(usize, Candidate)> = shown.collect();
     let mut crossings = Vec::new();
     for pair in shown.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
         let ((from, below), (to, above)) = (pair[0], pair[1]);
         // Seen from the one below, so that a lead falls through zero.
         let known = leads(block, [below, above], level);
-        let points = known[from..=to].iter().filter_map(|(bytes, lead)| Some((*bytes, lead.as_ref()?.0)));
+        let points = known[from..=to].iter().filter_map(|(bytes, lead)| Some((*bytes, lead.as_ref()?.point)));
         let points: Vec<(Bytes, f64)> = points.collect();
         if let Some(at) = points.windows(2).find_map(|two| crossing((two[0].0, two[1].0), (two[0].1, two[1].1))) {
-            let interval = band(&known, |(bytes, _)| *bytes, |(_, lead)| lead.as_ref().map(|lead| lead.1), at);
+            let interval = band(&known, |(bytes, _)| *bytes, |(_, lead)| ends(lead), at);
             crossings.push(Crossing { below, above, at, interval: interval.unwrap_or((known[from].0, known[to].0)) });
         }
     }
