@@ -15,43 +15,28 @@ pub(crate) fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
     if x.is_empty() || y.is_empty() {
         return 1.0;
     }
-    let pairs = pairs(x, y);
-    if pairs.ties == 0.0 && x.len() <= EXACT && y.len() <= EXACT {
-        return exact_cdf(x.len(), y.len(), pairs.above as usize);
+    let (score, above, ties) = pairs(x, y);
+    if ties == 0.0 && x.len() <= EXACT && y.len() <= EXACT {
+        return exact_cdf(x.len(), y.len(), above as usize);
     }
-    pairs.score().p_value()
+    score.p_value()
 }
 
 /// The statistic of this test, as a part of a stratified one.
 pub(crate) fn mann_whitney_score(x: &[f64], y: &[f64]) -> Score {
-    pairs(x, y).score()
+    pairs(x, y).0
 }
 
-/// Comparisons of each value of one side with each of the other.
-struct Pairs {
-    n: f64,
-    m: f64,
-    /// The number of pairs in which the value of x is the larger one, ties counting one half.
-    above: f64,
-    ties: f64,
-}
-
-fn pairs(x: &[f64], y: &[f64]) -> Pairs {
+/// The statistic; the number of pairs in which the value of x is the larger one, ties counting one half; and the ties.
+fn pairs(x: &[f64], y: &[f64]) -> (Score, f64, f64) {
     let both: Vec<f64> = x.iter().chain(y).copied().collect();
     let (ranks, ties) = ranks(&both);
     let (n, m) = (x.len() as f64, y.len() as f64);
     let above = ranks[..x.len()].iter().sum::<f64>() - n * (n + 1.0) / 2.0;
-    Pairs { n, m, above, ties }
-}
-
-impl Pairs {
-    fn score(&self) -> Score {
-        let Self { n, m, above, ties } = *self;
-        let all = n + m;
-        let shared = if ties == 0.0 { 0.0 } else { ties / (all * (all - 1.0)) };
-        let variance = n * m / 12.0 * (all + 1.0 - shared);
-        Score { excess: above - n * m / 2.0, deviation: variance.max(0.0).sqrt() }
-    }
+    let all = n + m;
+    let shared = if ties == 0.0 { 0.0 } else { ties / (all * (all - 1.0)) };
+    let variance = n * m / 12.0 * (all + 1.0 - shared);
+    (Score { excess: above - n * m / 2.0, deviation: variance.max(0.0).sqrt() }, above, ties)
 }
 
 /// `P(U <= u)`: the share of arrangements of n and m values with at most u inversions.
