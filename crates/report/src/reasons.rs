@@ -52,20 +52,11 @@ pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
     format!("{own}; uses {}: {}", name(cell.served_candidate()), reason(findings, cell))
 }
 
-/// Choice of a number of cells and its reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Because {
-    /// True if the cells have rules, false if they keep the builtin.
-    pub(crate) ruled: bool,
-    pub(crate) cells: usize,
-    pub(crate) why: String,
-}
-
-/// The reasons of these cells, the most frequent first; each cell counts once.
-pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<Because> {
+/// The reasons of these cells with their numbers, the most frequent first: true if they have rules, false if they keep the
+/// builtin.
+pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<((bool, String), usize)> {
     let of_cell = |cell: &CellFinding| (cell.served_candidate() != Candidate::Builtin, reason(findings, cell));
-    let counts = count(cells.iter().map(|cell| (of_cell(cell), 1)));
-    counts.into_iter().map(|((ruled, why), cells)| Because { ruled, cells, why }).collect()
+    count(cells.iter().map(|cell| (of_cell(cell), 1)))
 }
 
 /// The reason for keeping the default, in a few words.
@@ -175,9 +166,9 @@ mod tests {
             .map(|(won, served)| cell(Collective::Bcast, won, served));
         let all = reasons(&findings, &cells);
         assert_eq!(
-            all.iter().map(|because| (because.ruled, because.cells)).collect::<Vec<_>>(),
+            all.iter().map(|((is_ruled, _), cells)| (*is_ruled, *cells)).collect::<Vec<_>>(),
             [(false, 2), (false, 1), (true, 1)]
         );
-        assert_eq!(all[0].why, "not significant");
+        assert_eq!(all[0].0.1, "not significant");
     }
 }

@@ -51,9 +51,9 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
         mean.map(ratio).unwrap_or_default(),
         prose(&drawn.in_short()),
     );
-    let reasons = reasons(findings, cells).into_iter().map(|because| {
-        let choice = if because.ruled { "a rule" } else { "the default" };
-        [because.cells.to_string(), choice.to_owned(), because.why]
+    let reasons = reasons(findings, cells).into_iter().map(|((is_ruled, why), cells)| {
+        let choice = if is_ruled { "a rule" } else { "the default" };
+        [cells.to_string(), choice.to_owned(), why]
     });
     let mut blocks = vec![Block::table(["sizes:", "choice", "why"], reasons)];
     if is_ruled {
@@ -108,7 +108,7 @@ impl Drawn<'_> {
             }
             let reasons = reasons(self.findings, self.cells);
             let others = if reasons.len() > 1 { " for most" } else { "" };
-            let why = reasons.first().map_or(String::new(), |because| format!("{}{others}", because.why));
+            let why = reasons.first().map_or(String::new(), |((_, why), _)| format!("{why}{others}"));
             return format!("no gain; the default stays: {why}");
         }
         let states = count(all.iter().filter(|gain| gain.is_changed()).map(|gain| (gain.describe().1, 1)));
