@@ -91,26 +91,18 @@ pub(super) fn better(one: SolutionValue, other: SolutionValue) -> bool {
 
 /// The fewest ranges, and then the least cost, with all choices from one class.
 pub(super) fn fewest(problem: &TableProblem, joined: &Joined) -> SolutionValue {
-    problem
-        .classes
-        .iter()
-        .map(|class| sweep(joined, class, None))
-        .fold(None, |best, value| if better(value, best) { value } else { best })
+    let values = problem.classes.iter().filter_map(|class| sweep(joined, class, None));
+    values.reduce(|best, value| if value < best { value } else { best })
 }
 
 /// Like [`fewest`], but returns the choice at each position.
 pub(super) fn fewest_choices(problem: &TableProblem, joined: &Joined) -> Option<Vec<(u64, usize)>> {
-    let mut best: SolutionValue = None;
-    let mut choices = None;
-    for class in &problem.classes {
+    let solutions = problem.classes.iter().filter_map(|class| {
         let mut taken = Vec::new();
-        let value = sweep(joined, class, Some(&mut taken));
-        if better(value, best) {
-            best = value;
-            choices = Some(joined.with_positions(taken));
-        }
-    }
-    choices
+        Some((sweep(joined, class, Some(&mut taken))?, taken))
+    });
+    let (_, taken) = solutions.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
+    Some(joined.with_positions(taken))
 }
 
 /// Makes one pass from small to large: finds for each choice the best solution up to the position that ends with it.
