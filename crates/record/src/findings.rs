@@ -193,6 +193,16 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The candidate that wins.
+    pub fn candidate(&self) -> Candidate {
+        match self {
+            Self::Replace { candidate, .. } => *candidate,
+            Self::Keep { .. } => Candidate::Builtin,
+        }
+    }
+}
+
 /// A size at which the rule table changes its choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crossover {

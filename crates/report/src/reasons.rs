@@ -10,17 +10,9 @@ use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use crate::facts::candidate_name;
 use crate::words::{count, percent};
 
-/// Returns the candidate that wins by the cell's own timings.
-pub(crate) fn winner(cell: &CellFinding) -> Candidate {
-    match &cell.verdict {
-        Verdict::Replace { candidate, .. } => *candidate,
-        Verdict::Keep { .. } => Candidate::Builtin,
-    }
-}
-
 /// Returns true if the rules choose something else for a cell than its own timings do.
 pub(crate) fn overruled(cell: &CellFinding) -> bool {
-    winner(cell) != cell.served_candidate()
+    cell.verdict.candidate() != cell.served_candidate()
 }
 
 /// Describes the reason for the choice in the cell.

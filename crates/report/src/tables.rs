@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::facts::{self, candidate_name};
-use crate::reasons::{verdict, winner};
+use crate::reasons::verdict;
 use crate::remarks::remarks;
 use crate::summary::{Expectation, Gain, expectations};
 use crate::{Context, plain};
@@ -43,7 +43,7 @@ fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> [(&'sta
         ("expected_gain", json!(expected)),
         ("q_value", json!(q_value)),
         // The verdict on the cell is for this candidate; rules and settings select it; its time is implausible.
-        ("winner", json!(winner(cell) == candidate)),
+        ("winner", json!(cell.verdict.candidate() == candidate)),
         ("served", json!(cell.served_candidate() == candidate)),
         ("verdict", json!(plain::spreadsheet(&verdict(findings, cell)))),
         ("doubted", json!(findings.doubted.contains(&(cell.cell, candidate)))),

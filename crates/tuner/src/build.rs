@@ -46,7 +46,7 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
     for block in of_block.filter(|block| shared.contains(&block[0].cell.collective)) {
         let Cell { collective, ranks, .. } = block[0].cell;
         let builtin = built.served(terms.release, &block[0]) == Candidate::Builtin;
-        if builtin && block.iter().any(|cell| cell.wanted() != Candidate::Builtin) {
+        if builtin && block.iter().any(|cell| cell.verdict.candidate() != Candidate::Builtin) {
             built.overruled.push((collective, ranks));
         }
         if !builtin && block.len() == 1 && collective.has_sizes() {

@@ -275,7 +275,7 @@ pub(crate) fn describe_layouts(
         let cells = own.cells.values().filter_map(|cell| {
             let views = views(layouts, cell.cell)?;
             let here = views.iter().find(|view| view.number as usize == number)?;
-            let (wanted, served) = (cell.wanted(), served(cell));
+            let (wanted, served) = (cell.verdict.candidate(), served(cell));
             let gain = |candidate| {
                 let here = here.stands_for(candidate);
                 cell.point(here).filter(|_| here != Candidate::Builtin).and_then(|point| point.gain)

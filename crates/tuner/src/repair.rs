@@ -34,7 +34,7 @@ pub struct Repair {
 
 /// Keeps the builtin in cells whose timings select a reverted choice.
 pub(crate) fn keep_reverted(cells: &mut [JudgedCell], terms: &Terms<'_>) {
-    for cell in cells.iter_mut().filter(|cell| cell.wanted() != Candidate::Builtin) {
+    for cell in cells.iter_mut().filter(|cell| cell.verdict.candidate() != Candidate::Builtin) {
         let at = cell.cell.lookup_bytes(terms.release);
         if terms.reverted.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
             cell.verdict = Verdict::Keep { why: KeepReason::NotConfirmed };

@@ -265,14 +265,6 @@ impl JudgedCell {
         self.points.iter().filter(|point| point.shortfall.is_none()).map(|point| &point.finding)
     }
 
-    /// Returns the candidate that the verdict selects.
-    pub(crate) fn wanted(&self) -> Candidate {
-        match &self.verdict {
-            Verdict::Replace { candidate, .. } => *candidate,
-            Verdict::Keep { .. } => Candidate::Builtin,
-        }
-    }
-
     /// The qualified candidate to choose.
     ///
     /// Candidates whose expected gain does not differ from the largest one are tied with it: the largest lies in their

@@ -7,7 +7,6 @@ use collrules_record::findings::CellFinding;
 
 use crate::document::Fill;
 use crate::plot::{COLOURS, Stroke};
-use crate::reasons::winner;
 
 /// The colours of a collective's candidates.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +26,7 @@ impl Palette {
         let mut merits: BTreeMap<Candidate, (usize, usize, usize)> = BTreeMap::new();
         for cell in cells {
             merits.entry(cell.served_candidate()).or_default().0 += 1;
-            merits.entry(winner(cell)).or_default().1 += 1;
+            merits.entry(cell.verdict.candidate()).or_default().1 += 1;
             let fastest = cell.points.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point));
             if let Some(fastest) = fastest {
                 merits.entry(fastest.candidate).or_default().2 += 1;
