@@ -68,7 +68,7 @@ fn find_effect(findings: &Findings, cells: &[CellFinding], by: Candidate) -> Eff
     if !collective.reduces() {
         return Effect::None;
     }
-    let serving = findings.placement.serving.iter().find(|it| (it.collective, it.ranks) == (collective, ranks));
+    let serving = findings.placement.find_serving(collective, ranks);
     let default = match serving.map(|serving| serving.by) {
         None | Some(Component::TUNED | Component::BASIC) => Effect::Same,
         Some(Component::HAN) => Effect::Other,

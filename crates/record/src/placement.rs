@@ -206,8 +206,12 @@ impl Placement {
 
     /// The components that have to be switched off before `coll/tuned` gets the calls.
     pub fn without(&self, collective: Collective, ranks: Ranks) -> &[Component] {
-        let found = self.serving.iter().find(|serving| serving.collective == collective && serving.ranks == ranks);
-        found.map_or(&[], |serving| &serving.without)
+        self.find_serving(collective, ranks).map_or(&[], |serving| &serving.without)
+    }
+
+    /// The component that carries out a collective, if it is known.
+    pub fn find_serving(&self, collective: Collective, ranks: Ranks) -> Option<&Serving> {
+        self.serving.iter().find(|serving| (serving.collective, serving.ranks) == (collective, ranks))
     }
 
     /// Returns the collectives that HAN calls on its own communicators for a cell, with their numbers of ranks (those

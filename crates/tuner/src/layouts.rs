@@ -11,7 +11,7 @@ use collrules_record::criteria::Criteria;
 use collrules_record::estimate::{Estimate, ratio};
 use collrules_record::findings::{CellInLayout, LaidOut, PointFinding, Verdict};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Ranks, Serving};
+use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Ranks};
 use collrules_rules::Collective;
 
 use crate::evidence::Basis;
@@ -72,8 +72,7 @@ fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<Layout
     let weights = weights(&arrangements);
     let mut views = Vec::new();
     for (((number, layout), arrangement), weight) in having.into_iter().zip(arrangements).zip(weights) {
-        let here = |serving: &&Serving| (serving.collective, serving.ranks) == (collective, ranks);
-        let serving = layout.placement.serving.iter().find(here);
+        let serving = layout.placement.find_serving(collective, ranks);
         let tuned_serves = serving.is_none_or(|serving| serving.by == Component::TUNED);
         views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, tuned_serves });
     }

@@ -8,7 +8,7 @@ use collrules_record::estimate::Estimate;
 use collrules_record::findings::{PointFinding, Statistic, Verdict};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::{Candidate, Cell, Placement, Policy, Serving};
+use collrules_record::{Candidate, Cell, Placement, Policy};
 use collrules_rules::bits::Keep;
 use collrules_rules::{Choice, Release};
 
@@ -220,8 +220,7 @@ pub(crate) fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, te
     let all: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     decide_again(cells, criteria, |block| {
         let Cell { collective, ranks, .. } = block[0].cell;
-        let serves = |serving: &&Serving| (serving.collective, serving.ranks) == (collective, ranks);
-        let by = placement.serving.iter().find(serves).map(|serving| serving.by.to_string());
+        let by = placement.find_serving(collective, ranks).map(|serving| serving.by.to_string());
         let usual = by.is_none_or(|by| ["tuned", "basic"].contains(&by.as_str()));
         let unknown = keep == Keep::Default && collective.reduces() && !usual;
         for JudgedCell { cell, points, .. } in block {

@@ -124,10 +124,7 @@ fn checked(
     terms: &GuidelineTerms<'_>,
 ) -> CheckedCell {
     let GuidelineTerms { criteria, placement, .. } = *terms;
-    let serving = placement
-        .serving
-        .iter()
-        .find(|serving| (serving.collective, serving.ranks) == (cell.cell.collective, cell.cell.ranks));
+    let serving = placement.find_serving(cell.cell.collective, cell.cell.ranks);
     let mockups: Vec<MockupFinding> = cell.points.iter().filter_map(mockup_finding).collect();
     let of_mockup = |(candidate, why): &(Candidate, String)| match candidate {
         Candidate::Mockup(mockup) => Some((*mockup, why.clone())),
