@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::{Platform, play, tuned};
-use collrules_record::estimate::median;
+use collrules_record::estimate::{self, median};
 use collrules_record::pattern::Shape;
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Candidate, Estimate, Ranks};
@@ -71,10 +71,7 @@ pub(crate) fn medians_of<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> S
     for sample in samples {
         all.entry(sample.launch).or_default().entry(sample.cell.bytes).or_default().push(sample.max.0);
     }
-    let medians = |sizes: BTreeMap<Bytes, Vec<f64>>| {
-        sizes.into_iter().filter_map(|(bytes, mut times)| Some((bytes, median(&mut times)?))).collect()
-    };
-    all.into_iter().map(|(launch, sizes)| (launch, medians(sizes))).collect()
+    all.into_iter().map(|(launch, sizes)| (launch, estimate::medians(sizes).collect())).collect()
 }
 
 /// Estimates the time of a root that sends to all others, relative to the same messages one after the other, at the

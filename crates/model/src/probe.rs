@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_program::Program;
-use collrules_record::estimate::median;
+use collrules_record::estimate::medians;
 use collrules_record::pattern::Shape;
 use collrules_record::sample::PatternSample;
 use collrules_record::{Bytes, Cast, Pattern, Ranks, Seconds};
@@ -84,10 +84,7 @@ impl Probes {
         for ProbeTiming { probe, launch, seconds } in timings {
             all.entry(launch).or_default().entry(probe).or_default().push(seconds);
         }
-        let reduced = |timings: BTreeMap<Probe, Vec<f64>>| {
-            timings.into_iter().filter_map(|(probe, mut times)| Some((probe, median(&mut times)?))).collect()
-        };
-        Self { medians: all.into_iter().map(|(launch, timings)| (launch, reduced(timings))).collect(), hosts }
+        Self { medians: all.into_iter().map(|(launch, timings)| (launch, medians(timings).collect())).collect(), hosts }
     }
 
     /// The launches.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::estimate::median;
+use collrules_record::estimate;
 use collrules_record::sample::Sample;
 use collrules_record::{Bytes, Cell};
 use collrules_rules::{Release, registry};
@@ -20,8 +20,7 @@ pub fn quality(model: &Model, release: Release, samples: &[Sample]) -> Vec<Predi
         for (bytes, time) in launches.values().flatten() {
             sizes.entry(*bytes).or_default().push(*time);
         }
-        let times: BTreeMap<Bytes, f64> =
-            sizes.into_iter().filter_map(|(bytes, mut times)| Some((bytes, median(&mut times)?))).collect();
+        let times: BTreeMap<Bytes, f64> = estimate::medians(sizes).collect();
         let predicted = |(bytes, measured): (&Bytes, &f64)| {
             let cell = Cell { collective, ranks, bytes: *bytes };
             let said = played(model, release, cell, choice).ok()?;

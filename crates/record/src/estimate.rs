@@ -77,6 +77,11 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     (n > 0).then(|| f64::midpoint(values[(n - 1) / 2], values[n / 2]))
 }
 
+/// The median of the values of each key; none for those without values.
+pub fn medians<K>(values: impl IntoIterator<Item = (K, Vec<f64>)>) -> impl Iterator<Item = (K, f64)> {
+    values.into_iter().filter_map(|(key, mut values)| Some((key, median(&mut values)?)))
+}
+
 /// The standard deviation of normal values from their distances to their centre, so that outliers do not count: half of
 /// the distances are within 0.6745 deviations. None without values; sorts the distances.
 pub fn robust_deviation(distances: &mut [f64]) -> Option<f64> {

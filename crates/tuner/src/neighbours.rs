@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::estimate::{mean, median, robust_deviation};
+use collrules_record::estimate::{mean, median, medians, robust_deviation};
 use collrules_record::findings::Statistic;
 use collrules_record::{Candidate, Cell};
 
@@ -128,8 +128,7 @@ fn luck_of_samples(sites: &[GainSite], near: &[Option<f64>], errors: &[f64]) -> 
     for (site, error) in sites.iter().zip(errors) {
         of_cell.entry(site.cell).or_default().push(*error);
     }
-    let usual: BTreeMap<Cell, f64> =
-        of_cell.into_iter().filter_map(|(cell, mut errors)| Some((cell, median(&mut errors)?))).collect();
+    let usual: BTreeMap<Cell, f64> = medians(of_cell).collect();
     let errors: Vec<f64> = sites.iter().map(|site| usual.get(&site.cell).copied().unwrap_or_default()).collect();
     let mut luck = Vec::with_capacity(sites.len());
     for own in sites.chunk_by(|a, b| a.cell.collective == b.cell.collective) {

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::estimate::{median, robust_deviation};
+use collrules_record::estimate::{median, medians, robust_deviation};
 use collrules_record::plan::{CellPlan, Plan, Schedule};
 use collrules_record::question::{Group, Question};
 use collrules_record::sample::{EndReason, EndedPoint, Row};
@@ -226,8 +226,7 @@ impl History {
                 times.entry(*candidate).or_default().push(*time);
             }
         }
-        let mut ranking: Vec<(Candidate, f64)> =
-            times.into_iter().filter_map(|(candidate, mut times)| Some((candidate, median(&mut times)?))).collect();
+        let mut ranking: Vec<(Candidate, f64)> = medians(times).collect();
         ranking.sort_by(|a, b| a.1.total_cmp(&b.1));
         let planned = self.plan.cells.iter().find(|planned| planned.cell == cell);
         let none = Question::default();
@@ -257,8 +256,7 @@ impl History {
 impl CellHistory {
     fn close(&mut self) {
         if let Some((launch, _, calls)) = self.current.take() {
-            let medians = calls.into_iter().filter_map(|(candidate, mut calls)| Some((candidate, median(&mut calls)?)));
-            self.visits.push((launch, medians.collect()));
+            self.visits.push((launch, medians(calls).collect()));
         }
     }
 

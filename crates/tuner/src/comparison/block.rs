@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::comparison::{ArmSubject, LaunchFailure, Processors};
-use collrules_record::estimate::{mean, median};
+use collrules_record::estimate::{mean, median, medians};
 use collrules_record::settings::Settings;
 use collrules_record::{Estimate, Seconds};
 
@@ -83,7 +83,7 @@ fn median_times<'a>(launches: impl IntoIterator<Item = &'a SubjectTimes>) -> BTr
     for (subject, time) in launches.into_iter().flatten() {
         all.entry(subject).or_default().push(*time);
     }
-    all.into_iter().filter_map(|(subject, mut times)| Some((subject, median(&mut times)?))).collect()
+    medians(all).collect()
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
