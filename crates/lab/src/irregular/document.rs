@@ -18,16 +18,17 @@ pub fn document(found: &Irregular) -> Document {
     let rows = found.points.iter().map(|calls| row(found, calls));
     let remedies = Block::open("remedies", "Remedies", vec![remedies(found)]);
     let calls = Block::part("calls", "All calls", vec![Block::table(HEADS, rows)]);
-    let headline = match (found.stalls.is_empty(), found.steps.is_empty()) {
-        (false, _) => "Some calls take many times as long",
-        (true, false) => "No call stalls, but times leap",
-        (true, true) => "No call stalls",
+    let headline = match (found.default_failed.len(), found.stalls.is_empty(), found.steps.is_empty()) {
+        (0, false, _) => "Some calls take many times as long".to_owned(),
+        (0, true, false) => "No call stalls, but times leap".to_owned(),
+        (0, true, true) => "No call stalls".to_owned(),
+        (failed, ..) => format!("The default failed for {}", counted(failed, "case")),
     };
     Document {
         subject: "irregular calls".to_owned(),
         simulated: found.simulated,
-        headline: headline.to_owned(),
-        class: if found.stalls.is_empty() { "" } else { "open" },
+        headline,
+        class: if found.stalls.is_empty() && found.default_failed.is_empty() { "" } else { "open" },
         answer: sentences(found),
         origin: vec![format!("Measured: {} ({}).", found.source, found.library)],
         blocks: figures.chain([remedies, calls]).collect(),
