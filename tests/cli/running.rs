@@ -217,7 +217,7 @@ impl Running {
             missing.map(|(cell, _)| cell.clone()).collect::<Vec<_>>()
         };
         let whole = |launch: &u64| missing(*launch).is_empty();
-        assert!(whole(&0), "the first launch takes place in any case");
+        assert!(whole(&0), "the first launch takes place in any case, and misses {:?}", missing(0));
         // Starts and stops use the budget up, so that later launches may have no time left, or not enough. But one that was
         // cut short is gone on with until it has seen everything.
         for planned in (1..launches).filter(|planned| !whole(planned)) {
