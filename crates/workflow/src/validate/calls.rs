@@ -53,7 +53,7 @@ impl Calls {
         decided.chain(others).collect()
     }
 
-    /// What is asked of a call of a cell with a rule: a gain as it was decided, and elsewhere no loss; nothing of the calls
+    /// The demand on a call of a cell with a rule: a gain as it was decided, and elsewhere no loss. There is none on calls
     /// that are timed for a whole tuning.
     pub(super) fn demand(&self, condition: Condition) -> ArmDemand {
         if condition == self.decided {
