@@ -37,10 +37,11 @@ pub(super) fn event(event: &Event<'_>) {
             "pairs": pairs,
             "budget_s": limit.map(|limit| limit.0),
         }),
-        Event::ArmLaunch { stage, block, subjects } => json!({
-            "event": "arm_launch",
+        Event::ArmBlock { stage, block, jobs, subjects } => json!({
+            "event": "arm_block",
             "stage": stage,
             "block": block,
+            "jobs": jobs,
             "subjects": subjects,
         }),
         Event::Measured(tally, error) => json!({

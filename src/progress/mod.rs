@@ -106,8 +106,9 @@ impl Reporter {
                 limit.map_or_else(String::new, |limit| format!(", for at most {}", limit.rounded())),
                 home.file(rundir::COMPARISON).display(),
             )),
-            Event::ArmLaunch { block, subjects, .. } => {
-                let said = format!("fresh launches: pair {}, {}", block + 1, counted(*subjects, "subject"));
+            Event::ArmBlock { block, subjects, jobs, .. } => {
+                let (jobs, subjects) = (counted(*jobs, "job"), counted(*subjects, "call"));
+                let said = format!("fresh launches: block {} of {jobs}, {subjects}", block + 1);
                 match &self.bar {
                     Some(bar) => bar.set_message(said),
                     None if self.is_due() => self.say_progress(&said),

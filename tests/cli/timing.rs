@@ -49,11 +49,6 @@ fn the_harness_says_what_it_adds_and_that_is_little() {
             assert!(found.step.0 > 0.0 && found.exit_skew.0 >= 0.0, "{found:?}");
             assert_eq!(found.clocks, 1, "ranks of one host share a clock");
         }
-        for found in ends(&lines) {
-            assert!(found.copy.is_some_and(|copy| copy.0 > 1e-8 && copy.0 < 1e-4), "{found:?}");
-            // Unknown where ranks share a processor.
-            assert!(found.core_to_core.is_none_or(|latency| latency.0 > 1e-9 && latency.0 < 1e-5), "{found:?}");
-        }
         let report = fs::read_to_string(out.join("report.md")).unwrap();
         assert!(report.contains("overhead per timed call"), "{report}");
     });

@@ -74,10 +74,6 @@ pub struct Harness {
     /// Bytes of the last-level cache that buffers rotate through; missing if they do not rotate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<u64>,
-    /// Time in which a cache line gets from one rank of a node to the next; missing if no node has several ranks with a
-    /// processor each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core_to_core: Option<Seconds>,
 }
 
 /// A comparison of the common clock between ranks.
@@ -114,13 +110,9 @@ pub struct LaunchEnd {
     pub most_communicators: u64,
     /// Resident memory of the rank with the most, in bytes; missing if the system does not report it.
     pub resident: Option<u64>,
-    /// Time in which a cache line gets from one rank of a node to the next, as at the start of the launch.
+    /// Share of a processor that the busiest rank used while the job slept between its turns; missing if it never slept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core_to_core: Option<Seconds>,
-    /// Time in which a rank copies 16 KiB within its caches: the median over visits, on the slowest rank; missing without
-    /// visits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copy: Option<Seconds>,
+    pub asleep: Option<f64>,
 }
 
 /// A line of `clock.jsonl`.

@@ -1,7 +1,7 @@
-//! Fresh launches of arms and of the default, side by side in blocks: what they time, and the lines of their log.
+//! Fresh launches of arms and of the default, in blocks: what they time, and the lines of their log.
 //!
-//! An arm is a way to start jobs. It is told by what it switches on: settings by name, with the digest of a file in place of
-//! its path, so that launches of other rules never count for the present ones. Without settings it is the default.
+//! An arm is a way to start jobs. It is identified by its settings by name, with the digest of a file in place of its path,
+//! so that launches of other rules never count for the present ones. Without settings it is the default.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::units::Seconds;
 
 /// The format of `comparison.jsonl` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// Calls, messages or a program by which arms are compared.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl Stage {
     }
 }
 
-/// A line of the log, in the order of events. A launch is written when it ends.
+/// A line of the log, in the order of events. Launches are written when their block ends, or their job fails.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonLine {
@@ -114,37 +114,26 @@ pub enum ComparisonLine {
 pub struct ArmLaunch {
     /// Stage of the comparison.
     pub stage: Stage,
-    /// The block, in which each arm of a stage has a launch.
+    /// The block, in which each arm of a stage has a launch. Of two launches of the base, the second is the control.
     pub block: u32,
     /// The arm.
     pub arm: Settings,
-    /// When it began, in UTC, as in RFC 3339.
+    /// When the block began, in UTC, as in RFC 3339.
     pub at: String,
-    /// Duration, its start included.
+    /// Duration of the block, divided by the number of its launches; of a job that failed, until it failed.
     pub seconds: Seconds,
+    /// True if the jobs of the block lived at the same time and took turns; else they ran one after the other.
+    pub side_by_side: bool,
     /// Memory of the largest rank at the end; missing where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
-    /// The processors that it ran on.
-    #[serde(default)]
-    pub processors: Processors,
+    /// Share of a processor that its busiest rank used while it slept; missing if it never slept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asleep: Option<f64>,
     /// The times, or why the job failed.
     pub outcome: Result<Vec<SubjectTime>, LaunchFailure>,
     /// Subjects with wrong data, and the finding of the check.
     pub wrong: Vec<(ArmSubject, String)>,
-}
-
-/// Processors of a launch, as seen in memory that no setting acts on. If they differ between launches, these ran in other
-/// places, or next to other work on the same cores.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Processors {
-    /// Time in which a cache line gets from one rank of a node to the next, at the start and at the end; empty where it is
-    /// unknown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub core_to_core: Vec<Seconds>,
-    /// Time in which a rank copies 16 KiB within its caches, in between; missing where it is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copy: Option<Seconds>,
 }
 
 /// Time of a subject in a launch.
@@ -152,14 +141,16 @@ pub struct Processors {
 pub struct SubjectTime {
     /// The subject.
     pub subject: ArmSubject,
-    /// Mean over the calls of its loops, of the slowest rank's time; without the slowest calls, unless means decide.
+    /// Median over its turns of the mean time of a call on the slowest rank; without the slowest calls of each turn, unless
+    /// means decide.
     pub time: Seconds,
-    /// Number of calls.
+    /// Number of turns.
+    pub turns: u32,
+    /// Number of calls of a turn.
     pub calls: u32,
-    /// Share of the calls that take more than twice the median: a second mode, or other work on the machine.
-    pub slow: f64,
-    /// Time of a call with the barrier before it, and all else that a turn of a loop does; zero where it is unknown.
-    pub turn: Seconds,
+    /// Standard deviation over turns of the logarithm of their time: over that of the base in the same pass, if it took turns
+    /// with this job.
+    pub deviation: f64,
 }
 
 /// Reason why a launch of an arm has no times.

@@ -196,10 +196,6 @@ pub struct Schedule {
     pub budget: Option<Seconds>,
     /// After this time in a launch, no visit starts at all, except the first of the launch.
     pub limit: Option<Seconds>,
-    /// Time of a loop in launches with a single alternative, which call each subject in two unbroken loops, as programs and
-    /// benchmarks do, of at least `rounds_per_visit` calls each and at most `max_rounds` together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loop_time: Option<Seconds>,
     /// Expected time to start a launch.
     pub startup: Seconds,
     /// The gain over the builtin that decides, such as 0.03: cells near it are worth more time.
@@ -229,7 +225,6 @@ impl Default for Schedule {
             keep_slow: false,
             budget: Some(Seconds(40.0)),
             limit: None,
-            loop_time: None,
             startup: Seconds(0.0),
             min_gain: 0.03,
             assumptions: Assumptions::default(),

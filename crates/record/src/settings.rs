@@ -171,6 +171,9 @@ pub struct Finalist {
     pub memory: Option<MemoryUse>,
     /// Pairs of launches.
     pub pairs: u32,
+    /// The speedup of a second launch of the default over the first one: 1 if the comparison is right. Missing without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Estimate>,
     /// Verdict on installing it for all.
     pub standing: SettingsVerdict,
 }

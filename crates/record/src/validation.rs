@@ -133,6 +133,14 @@ pub struct ValidationCriteria {
     pub looks: u32,
 }
 
+impl ValidationCriteria {
+    /// Returns true if a control, the same compared with itself, shows a difference that would count.
+    pub fn is_off(&self, control: Estimate) -> bool {
+        let is_shown = control.low.is_some_and(|low| low > 1.0) || control.high.is_some_and(|high| high < 1.0);
+        is_shown && control.point.ln().abs() >= self.min_difference.ln_1p()
+    }
+}
+
 impl Default for ValidationCriteria {
     fn default() -> Self {
         Self {
@@ -157,6 +165,9 @@ pub struct Round {
     /// The geometric mean of the speedups over all cells, with an interval over pairs; missing if no pair has all
     /// cells.
     pub speedup: Option<Estimate>,
+    /// The speedup of a second launch without the file over the first one: 1 if the comparison is right. Missing without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<Estimate>,
     /// Number of cells that were not compared for lack of time.
     pub unreached: usize,
     /// Cells that could not be compared, and why.
@@ -273,7 +284,8 @@ impl Validation {
 
     /// Returns true if fresh launches confirmed every rule of the final file.
     pub fn is_confirmed(&self) -> bool {
-        let reached = self.round.as_ref().is_some_and(|round| round.unreached == 0);
+        let is_off = |round: &Round| round.control.is_some_and(|control| self.criteria.is_off(control));
+        let reached = self.round.as_ref().is_some_and(|round| round.unreached == 0 && !is_off(round));
         reached && !self.loses() && self.unconfirmed().is_empty()
     }
 }

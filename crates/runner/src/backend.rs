@@ -12,6 +12,7 @@ use collrules_rules::settings::parameters::Parameters;
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
 use crate::selection::Log;
+use crate::turns::{JobFailure, Jobs};
 use crate::wire::{CallEnd, WorkerEvent};
 
 /// Receiver of a launch's events; its errors end the launch.
@@ -33,6 +34,10 @@ pub trait Backend {
 
     /// Measures a launch, or tries its cells ([`engine::run`](crate::engine::run)), and reports events.
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError>;
+
+    /// Starts jobs that live at the same time, one for each of these launches, with subjects of the same indices. They end
+    /// when the result is dropped.
+    fn start_jobs(&mut self, plans: &[LaunchPlan]) -> Result<Box<dyn Jobs + '_>, JobFailure>;
 
     /// Makes calls in one launch with this rules file, and returns one outcome per call.
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {

@@ -11,6 +11,7 @@
 //! | [`schedule`] | the order of visits, and the end of each point |
 //! | [`engine`] | the measuring loop, the same for MPI and simulation |
 //! | [`forecast`] | the expected duration of a campaign |
+//! | [`turns`] | jobs that live at the same time and take turns |
 //! | [`wire`] | messages between controller and worker |
 //! | [`backend`] | the interface of backends: survey, measure, probe |
 //! | [`mpi`] | the backend that launches MPI jobs |
@@ -41,6 +42,7 @@ pub mod selection;
 pub mod separate;
 pub mod serving;
 pub mod simulate;
+pub mod turns;
 pub mod validation;
 pub mod wire;
 

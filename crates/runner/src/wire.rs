@@ -1,7 +1,8 @@
 //! Messages between controller and worker: one JSON text per line.
 //!
-//! The controller writes one [`WorkerRequest`] to the standard input of the job's rank 0. Rank 0 answers on standard output with
-//! [`WorkerEvent`]s, each on a line that begins with [`MARK`]; other lines are output of something else.
+//! The controller writes one [`WorkerRequest`] to the standard input of the job's rank 0, and in a task of turns a
+//! [`TurnRequest`] whenever it is the job's turn. Rank 0 answers on standard output with [`WorkerEvent`]s, each on a line that
+//! begins with [`MARK`]; other lines are output of something else.
 
 use collrules_record::benchmark::{Benchmark, BenchmarkLine, Length};
 use collrules_record::clock::ClockFact;
@@ -12,12 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::circumstances::Circumstances;
 use crate::launch::LaunchPlan;
+use crate::turns::{LoopTimes, Turn};
 
 /// Beginning of every event line.
 pub const MARK: &str = "@collrules ";
 
 /// The version of this conversation; both sides must have the same.
-pub const PROTOCOL: u32 = 7;
+pub const PROTOCOL: u32 = 8;
 
 /// The environment variable with the process number of the controller, for ranks that the launcher starts on its own host.
 pub const CONTROLLER: &str = "COLLRULES_CONTROLLER";
@@ -41,6 +43,8 @@ pub enum Task {
     Survey,
     /// Time the points of a launch, or try its cells.
     Measure(LaunchPlan),
+    /// Sleep, but for turns of the subjects of a launch.
+    TakeTurns(LaunchPlan),
     /// Time calls one after the other.
     Benchmark(Benchmark),
     /// Make these calls once each and report what they return; once on a communicator without each of the lists of
@@ -57,6 +61,18 @@ pub enum Task {
     Circumstances,
     /// Report on every rank the values of these MCA parameters.
     Parameters(Vec<String>),
+}
+
+/// What a job does in its turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnRequest {
+    /// Call a subject with checked data.
+    Check(usize),
+    /// Time loops of calls.
+    Time(Vec<Turn>),
+    /// Leave.
+    End,
 }
 
 /// Outcome of a call, over all its ranks.
@@ -131,6 +147,17 @@ pub enum WorkerEvent {
         /// Seconds since the launch began to measure.
         at: f64,
     },
+    /// The job sleeps until its first turn.
+    Asleep,
+    /// The answer to [`TurnRequest::Check`].
+    Checked {
+        /// The subject.
+        subject: usize,
+        /// The candidates or casts that failed, with the reason.
+        failed: Vec<(usize, String)>,
+    },
+    /// The answer to [`TurnRequest::Time`], in the order of its turns; none for a turn without a valid call.
+    Timed(Vec<Option<LoopTimes>>),
     /// A visit begins.
     Visiting {
         /// The cell.

@@ -38,6 +38,7 @@ pub fn describe_round(
         pairs: result.map_or(0, |result| result.pairs),
         cells,
         speedup: result.and_then(|result| result.speedup),
+        control: compared.control,
         failed: list_failed(compared, arm, is_decided),
         ..Round::default()
     }

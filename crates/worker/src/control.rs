@@ -3,6 +3,7 @@
 //! All communication is point to point: in a probe, collectives may fail. Ranks sleep while they wait, so that ranks
 //! outside of a measurement leave the processors to the others.
 
+use std::cell::Cell;
 use std::thread;
 use std::time::Duration;
 
@@ -16,19 +17,35 @@ use serde::de::DeserializeOwned;
 const COMMAND: mpi::Tag = 1;
 const ANSWER: mpi::Tag = 2;
 
-/// Pause between two checks for a message: short at first, as most waits are short.
-const FIRST_SLEEP: Duration = Duration::from_micros(20);
-const LONGEST_SLEEP: Duration = Duration::from_millis(2);
+/// Pauses between checks for a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pauses {
+    first: Duration,
+    longest: Duration,
+    /// Ratio of one pause to the one before.
+    growth: f64,
+}
+
+impl Pauses {
+    /// Short at first, as most waits are short.
+    const USUAL: Self = Self { first: Duration::from_micros(20), longest: Duration::from_millis(2), growth: 2.0 };
+
+    /// For a job that sleeps between turns: a message is found after a fifth of the sleep before it, at the cost of few
+    /// wake-ups.
+    pub(crate) const BETWEEN_TURNS: Self =
+        Self { first: Duration::from_micros(200), longest: Duration::from_millis(20), growth: 1.2 };
+}
 
 /// The channel between rank 0 and the others, over a communicator of its own.
 pub(crate) struct Control {
     world: SimpleCommunicator,
+    pauses: Cell<Pauses>,
 }
 
 impl Control {
     /// A channel over all ranks of a communicator that has no other use.
     pub(crate) fn new(world: SimpleCommunicator) -> Self {
-        Self { world }
+        Self { world, pauses: Cell::new(Pauses::USUAL) }
     }
 
     pub(crate) fn world(&self) -> &SimpleCommunicator {
@@ -45,6 +62,17 @@ impl Control {
 
     pub(crate) fn ranks(&self) -> u32 {
         self.world.size() as u32
+    }
+
+    /// Changes the pauses of this rank while it waits.
+    pub(crate) fn pause_by(&self, pauses: Pauses) {
+        self.pauses.set(pauses);
+    }
+
+    /// Returns true if a command has arrived. Lets messages on their way make progress.
+    pub(crate) fn has_command(&self) -> bool {
+        let rank = self.world.rank();
+        self.world.process_at_rank(rank & (rank - 1)).immediate_probe_with_tag(COMMAND).is_some()
     }
 
     /// Hands a value from rank 0 to all ranks, along a binomial tree. Only rank 0 passes one.
@@ -83,13 +111,13 @@ impl Control {
 
     fn receive(&self, from: Rank, tag: mpi::Tag) -> Vec<u8> {
         let source = self.world.process_at_rank(from);
-        let mut sleep = FIRST_SLEEP;
+        let Pauses { first: mut pause, longest, growth } = self.pauses.get();
         loop {
             if let Some(message) = source.immediate_matched_probe_with_tag(tag) {
                 return message.matched_receive_vec::<u8>().0;
             }
-            thread::sleep(sleep);
-            sleep = (sleep * 2).min(LONGEST_SLEEP);
+            thread::sleep(pause);
+            pause = pause.mul_f64(growth).min(longest);
         }
     }
 }

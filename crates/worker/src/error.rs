@@ -7,6 +7,8 @@ use crate::ffi;
 /// An error that ends the worker early; its text goes to the controller.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkerError {
+    #[error("a request of the controller cannot be read: {0}")]
+    BadRequest(String),
     #[error("{0}")]
     Tools(#[from] ffi::ToolsError),
     #[error("{cell}: the message is no multiple of the {size} B of the datatype that reductions are called with")]

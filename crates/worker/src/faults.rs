@@ -2,7 +2,7 @@
 //!
 //! `collrules-worker --fault "KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"`, any number of times: crash, exit, hang or
 //! give a wrong result when a candidate is checked or timed; `skip:N` leaves the call N of a mock-up out, from 0 on, on
-//! all ranks, where it is checked. `*` stands for any value. Rank 1 fails, so that the others are left in a call that
+//! all ranks, where it is checked; `poll` uses a processor while the job sleeps between its turns. `*` stands for any value. Rank 1 fails, so that the others are left in a call that
 //! never ends. Without the option the cost is one check of an empty list, outside of timed code.
 
 use std::thread;
@@ -28,6 +28,8 @@ enum FaultKind {
     Exit,
     Hang,
     Wrong,
+    /// Uses a processor between turns.
+    Poll,
     /// Omits a call of a mock-up.
     Skip(usize),
 }
@@ -81,7 +83,18 @@ impl Faults {
                 thread::sleep(Duration::from_secs(3600));
             },
             FaultKind::Wrong => true,
-            FaultKind::Skip(_) => false,
+            FaultKind::Skip(_) | FaultKind::Poll => false,
+        }
+    }
+
+    /// Uses a processor from now on, if that is a fault of this rank.
+    pub(crate) fn poll(&self, rank: u32) {
+        if rank == RANK && self.0.iter().any(|fault| fault.kind == FaultKind::Poll) {
+            thread::spawn(|| {
+                loop {
+                    std::hint::spin_loop();
+                }
+            });
         }
     }
 
@@ -116,11 +129,12 @@ impl Fault {
             "exit" => FaultKind::Exit,
             "hang" => FaultKind::Hang,
             "wrong" => FaultKind::Wrong,
+            "poll" => FaultKind::Poll,
             skip if skip.starts_with("skip:") => {
                 let call = skip["skip:".len()..].parse().map_err(|_| format!("`{skip}` names no call"))?;
                 FaultKind::Skip(call)
             }
-            other => return Err(format!("`{other}` is none of crash, exit, hang, wrong, skip:CALL")),
+            other => return Err(format!("`{other}` is none of crash, exit, hang, wrong, poll, skip:CALL")),
         };
         let phase = match phase {
             "check" => Phase::Check,

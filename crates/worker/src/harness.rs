@@ -12,9 +12,8 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::control::Control;
-use crate::processors;
+use crate::loops::time_calls;
 use crate::sync::{Began, Begun, dissemination_barrier};
-use crate::turns::turns;
 
 /// Number of batches of empty calls, and of calls in a batch.
 const BATCHES: usize = 100;
@@ -44,7 +43,6 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
         known_error: clock.known_error().map(Seconds),
         resident: resident.into_iter().flatten().max(),
         cache: None,
-        core_to_core: processors::core_to_core(control),
     }
 }
 
@@ -75,7 +73,7 @@ fn empty_calls() -> (f64, f64) {
         taken.clear();
         let start = now();
         let begin = |_| Begun { at: now(), began: Began::InTime };
-        let Ok(()) = turns(BATCH, begin, nothing, now, &mut taken);
+        let Ok(()) = time_calls(BATCH, begin, nothing, now, &mut taken);
         costs.push(seconds(now() - start) / BATCH as f64);
         shown.extend(taken.iter().map(|turn| turn.seconds));
     }

@@ -12,7 +12,7 @@
 //! | `control` | commands and answers between rank 0 and the others, asleep while waiting |
 //! | `clock` | a clock that all ranks share |
 //! | `sync` | bringing ranks together before every timed call |
-//! | `turns` | the timed calls themselves |
+//! | `loops` | the timed calls themselves |
 //! | `harness` | effects of the harness on a timing |
 //! | `operation` | a collective call with its buffers, its known data and its check |
 //! | `switch` | setting a choice for the next communicator |
@@ -21,6 +21,8 @@
 //! | `nodes` | communicators of nodes and lanes, for mock-ups that make calls there |
 //! | `playing` | subjects of a visit, checked and timed: candidates, or casts |
 //! | `measure` | checking and timing, directed by rank 0 |
+//! | `sleepers` | sleep of all ranks until the next turn of their job |
+//! | `resident` | a job that sleeps, except in its turns |
 //! | `benchmark` | consecutive calls, as benchmarks make them |
 //! | `probe` | calls whose return codes show which rule was used |
 //! | `traffic` | messages and bytes sent by a call |
@@ -37,18 +39,19 @@ mod error;
 mod faults;
 mod ffi;
 mod harness;
+mod loops;
 mod measure;
 mod nodes;
 mod operation;
 mod playing;
 mod probe;
-mod processors;
 mod report;
+mod resident;
+mod sleepers;
 mod survey;
 mod switch;
 mod sync;
 mod traffic;
-mod turns;
 
 use std::io::{self, BufRead, Write};
 use std::os::fd::AsFd;
@@ -100,11 +103,11 @@ pub fn run() -> ExitCode {
 }
 
 fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), WorkerError> {
-    if let Task::Measure(plan) = &task
-        && plan.launch.is_as_users_do()
-    {
-        // Programs of users do not open MPI_T either.
-        return measure::run(control, None, plan, faults);
+    // Programs of users do not open MPI_T either.
+    match &task {
+        Task::TakeTurns(plan) => return resident::run(control, plan, faults),
+        Task::Measure(plan) if plan.launch.is_as_users_do() => return measure::run(control, None, plan, faults),
+        _ => {}
     }
     let tools = Tools::start()?;
     if matches!(task, Task::Probe { .. }) {
@@ -114,6 +117,7 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
         Task::Survey => survey::run(control, &tools),
         Task::Benchmark(benchmark) => benchmark::run(control, &tools, &benchmark),
         Task::Measure(plan) => measure::run(control, Some(&tools), &plan, faults),
+        Task::TakeTurns(plan) => resident::run(control, &plan, faults),
         Task::Probe { calls, without } => probe::run(control, &tools, &calls, &without),
         Task::Count(plan) => traffic::run(control, &tools, &plan),
         Task::Circumstances => circumstances::run(control, &tools),

@@ -14,6 +14,7 @@ use collrules_record::{Candidate, Subject};
 use collrules_runner::engine::{self, CheckResult, Executor};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
+use collrules_runner::turns::{LoopTimes, Turn};
 use collrules_runner::wire::{RankTimes, WorkerEvent};
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::datatype::Equivalence;
@@ -31,12 +32,11 @@ use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
+use crate::loops::{CallTiming, time_calls};
 use crate::operation::{Rooms, Supply};
 use crate::playing::{self, Playing};
-use crate::processors::{self, Copying};
 use crate::report::emit;
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier, over_ranks};
-use crate::turns::{Turn, turns};
 
 /// A check of a cell with at least this many seconds takes about as long as a round of its calls.
 const LONG_CHECK: f64 = 0.25;
@@ -88,28 +88,10 @@ pub(crate) fn run(
     faults: &Faults,
 ) -> Result<(), WorkerError> {
     let start = now();
-    let clock = CommonClock::set_up(control, plan.schedule.separate_clocks);
-    let harness = harness::measure(control, &clock);
-    let tolerance = nanoseconds(plan.schedule.clock_bound);
-    let rooms = Arc::new(Rooms::new());
+    let mut member = Member::new(control, tools, plan, faults);
+    let harness = harness::measure(control, &member.clock);
     let rotates = (0..plan.cells.len().max(1)).any(|index| plan.condition(index).buffers == BufferUse::Rotate);
-    let cache = rotates.then(|| rooms.cache());
-    let mut member = Member {
-        plan,
-        control,
-        tools,
-        rank: control.rank(),
-        faults,
-        communicators: Communicators::new(control, tools, plan),
-        synchroniser: Synchroniser::new(plan.schedule.sync, tolerance),
-        clock,
-        rooms,
-        lateness: RefCell::default(),
-        arrivals: None,
-        counts: LaunchEnd::default(),
-        missed: 0,
-        copying: Copying::default(),
-    };
+    let cache = rotates.then(|| member.rooms.cache());
     if control.is_root() {
         emit(&WorkerEvent::Clock(ClockFact::Harness(Harness {
             sync: plan.schedule.sync,
@@ -203,7 +185,7 @@ impl Executor for RootRank<'_> {
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
-        if self.member.uses_common_clock() && self.member.clock.unchecked() > CHECK_INTERVAL {
+        if self.member.uses_common_clock() && self.member.clock.seconds_since_check() > CHECK_INTERVAL {
             self.check_clock();
         }
         let lead = self.lead(visit);
@@ -221,7 +203,7 @@ impl Executor for RootRank<'_> {
 }
 
 /// A rank that checks and times. Ranks outside the cell return at once, with empty results; only rank 0's are used.
-struct Member<'a> {
+pub(crate) struct Member<'a> {
     plan: &'a LaunchPlan,
     control: &'a Control,
     /// Missing if nothing is switched.
@@ -241,8 +223,32 @@ struct Member<'a> {
     counts: LaunchEnd,
     /// Late arrivals that an earlier agreement on the start would have prevented.
     missed: u64,
-    /// Copies before each visit.
-    copying: Copying,
+}
+
+impl<'a> Member<'a> {
+    /// A rank of a job, on all of its ranks, which set their clocks.
+    pub(crate) fn new(
+        control: &'a Control,
+        tools: Option<&'a Tools>,
+        plan: &'a LaunchPlan,
+        faults: &'a Faults,
+    ) -> Self {
+        Self {
+            plan,
+            control,
+            tools,
+            rank: control.rank(),
+            faults,
+            communicators: Communicators::new(control, tools, plan),
+            synchroniser: Synchroniser::new(plan.schedule.sync, nanoseconds(plan.schedule.clock_bound)),
+            clock: CommonClock::set_up(control, plan.schedule.separate_clocks),
+            rooms: Arc::new(Rooms::new()),
+            lateness: RefCell::default(),
+            arrivals: None,
+            counts: LaunchEnd::default(),
+            missed: 0,
+        }
+    }
 }
 
 impl Member<'_> {
@@ -268,6 +274,16 @@ impl Member<'_> {
     fn uses_common_clock(&self) -> bool {
         let has_late = |index| self.plan.condition(index).arrival != Arrival::None;
         self.synchroniser.is_round_time() || (0..self.plan.cells.len()).any(has_late)
+    }
+
+    /// Seconds since the common clock was set, if the plan needs it; else 0.
+    pub(crate) fn seconds_since_clock(&self) -> f64 {
+        if self.uses_common_clock() { self.clock.seconds_since_check() } else { 0.0 }
+    }
+
+    /// Sets the common clock, on all ranks.
+    pub(crate) fn set_clock(&mut self) {
+        self.clock.set();
     }
 
     /// Source of the buffers for the calls of a subject.
@@ -345,7 +361,7 @@ impl Member<'_> {
         last.sum::<f64>() / calls.len().max(1) as f64
     }
 
-    fn open(&mut self, index: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, WorkerError> {
+    pub(crate) fn open(&mut self, index: usize, checking: &mut dyn FnMut(usize)) -> Result<CheckResult, WorkerError> {
         let all: Vec<usize> = (0..self.plan.turns(index)).collect();
         if !self.prepare(index, &all)? {
             return Ok(CheckResult::default());
@@ -397,7 +413,6 @@ impl Member<'_> {
         if !self.prepare(visit.cell, &visit.candidates)? {
             return Ok(Vec::new());
         }
-        self.copying.time();
         let (cell, rank, supply) = (visit.cell, self.rank, self.supply(visit.cell));
         let mut playing = Playing::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &supply))?;
         let base = playing.base;
@@ -468,6 +483,52 @@ impl Member<'_> {
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
 
+    /// Times a loop of calls, as programs and benchmarks make them. Without a result on ranks other than 0, or if a rank was
+    /// late for each of its calls.
+    pub(crate) fn take_turn(&mut self, turn: &Turn) -> Result<Option<LoopTimes>, WorkerError> {
+        let Turn { subject, place, number, warmup, calls } = *turn;
+        if !self.prepare(subject, &[place])? {
+            return Ok(None);
+        }
+        let supply = self.supply(subject);
+        let mut playing = Playing::new(&self.communicators, self.plan, subject, &[place], (self.rank, &supply))?;
+        let base = playing.base;
+        let lateness = self.lateness(&mut playing, (subject, &[place]))?;
+        let all = (warmup + calls) as usize;
+        let has_late = self.plan.cells.get(subject).is_some() && self.plan.condition(subject).arrival != Arrival::None;
+        let visit = Visit { cell: subject, visit: number, warmup, rounds: calls, candidates: vec![place] };
+        let asked = if has_late { self.draw_delays(&visit, base.size() as usize, all, lateness) } else { Vec::new() };
+        let delays: Vec<i64> =
+            asked.iter().map(|delays| delays.get(self.rank as usize).copied().unwrap_or_default()).collect();
+        let mut taken = Vec::with_capacity(all);
+        let began = now();
+        self.round(&mut playing, &vec![0; all], has_late.then_some(&delays[..]), &mut taken)?;
+        let duration = seconds(now() - began);
+        self.counts.calls += all as u64;
+        let timed = taken.split_off(warmup as usize);
+        let mine: Vec<f64> = timed.iter().map(|turn| turn.seconds).collect();
+        let entries: Vec<i64> = timed.iter().map(|turn| turn.at).collect();
+        let slowest = self.slowest(&playing, 1, (&mine, has_late.then_some(&entries[..])));
+        let lateness = self.lateness_of(base, &timed);
+        drop(playing);
+        let late: u64 = lateness.iter().map(|late| late.overslept + late.missed).sum();
+        self.counts.late += late;
+        self.synchroniser.learn(lateness.iter().map(|late| late.missed).sum(), u64::from(calls));
+        let is_late = |call: usize| lateness.get(call).is_some_and(|late| late.any());
+        let valid = slowest.into_iter().enumerate().filter(|(call, time)| !is_late(*call) && *time > 0.0);
+        let valid: Vec<f64> = valid.map(|(_, time)| time).collect();
+        Ok(if self.rank == 0 { LoopTimes::new(valid, duration / all as f64) } else { None })
+    }
+
+    /// Counts for each call the ranks that were late for its start; nothing with a barrier.
+    fn lateness_of(&self, base: &SimpleCommunicator, timed: &[CallTiming]) -> Vec<Lateness> {
+        if !self.synchroniser.is_round_time() {
+            return Vec::new();
+        }
+        let punctuality: Vec<u64> = timed.iter().map(|turn| turn.began.weight()).collect();
+        reduce_calls(base, &punctuality, SystemOperation::sum()).into_iter().map(Lateness::decode).collect()
+    }
+
     /// Calls each place repeatedly, and keeps the times after the first `lead` calls. Returns their number.
     ///
     /// The rank that finishes a call last leaves the following barrier first. So a call after those of other algorithms
@@ -521,31 +582,45 @@ impl Member<'_> {
         width: usize,
         (mine, entries): (&[f64], Option<&[i64]>),
     ) -> Vec<RankTimes> {
-        let root = playing.base.process_at_rank(0);
-        let counts: Vec<bool> = (0..width).map(|place| playing.counts(place, self.rank)).collect();
-        let reduced = |mine: &[f64], neutral: f64, operation: SystemOperation| {
-            let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
-            let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
-            let mut all = vec![0.0; mine.len()];
-            if self.rank == 0 {
-                root.reduce_into_root(&mine[..], &mut all[..], operation);
-            } else {
-                root.reduce_into(&mine[..], operation);
-            }
-            all
-        };
+        let max = self.slowest(playing, width, (mine, entries));
+        let min = self.reduce_times(playing, width, mine, (f64::INFINITY, SystemOperation::min()));
+        let sum = self.reduce_times(playing, width, mine, (0.0, SystemOperation::sum()));
+        if self.rank != 0 {
+            return Vec::new();
+        }
+        (0..mine.len()).map(|at| [max[at], min[at], sum[at] / playing.timed(at % width) as f64]).collect()
+    }
+
+    /// The time of the slowest rank in each call, on rank 0. With entries, it counts from the last entry into the call.
+    fn slowest(&self, playing: &Playing<'_>, width: usize, (mine, entries): (&[f64], Option<&[i64]>)) -> Vec<f64> {
         let from_last = entries.map(|entries| {
             let last = reduce_calls(playing.base, entries, SystemOperation::max());
             let ends = mine.iter().zip(entries.iter().zip(last));
             ends.map(|(mine, (entry, last))| mine - seconds(last - entry)).collect::<Vec<f64>>()
         });
-        let max = reduced(from_last.as_deref().unwrap_or(mine), f64::NEG_INFINITY, SystemOperation::max());
-        let min = reduced(mine, f64::INFINITY, SystemOperation::min());
-        let sum = reduced(mine, 0.0, SystemOperation::sum());
-        if self.rank != 0 {
-            return Vec::new();
+        let mine = from_last.as_deref().unwrap_or(mine);
+        self.reduce_times(playing, width, mine, (f64::NEG_INFINITY, SystemOperation::max()))
+    }
+
+    /// Reduces the times of calls over the timed ranks, on rank 0.
+    fn reduce_times(
+        &self,
+        playing: &Playing<'_>,
+        width: usize,
+        mine: &[f64],
+        (neutral, operation): (f64, SystemOperation),
+    ) -> Vec<f64> {
+        let root = playing.base.process_at_rank(0);
+        let counts: Vec<bool> = (0..width).map(|place| playing.counts(place, self.rank)).collect();
+        let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
+        let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
+        let mut all = vec![0.0; mine.len()];
+        if self.rank == 0 {
+            root.reduce_into_root(&mine[..], &mut all[..], operation);
+        } else {
+            root.reduce_into(&mine[..], operation);
         }
-        (0..mine.len()).map(|at| [max[at], min[at], sum[at] / playing.timed(at % width) as f64]).collect()
+        all
     }
 
     /// Calls these places one after the other and appends the time of each call on this rank. With delays in
@@ -555,7 +630,7 @@ impl Member<'_> {
         playing: &mut Playing<'_>,
         places: &[usize],
         delays: Option<&[i64]>,
-        taken: &mut Vec<Turn>,
+        taken: &mut Vec<CallTiming>,
     ) -> Result<(), WorkerError> {
         let base = playing.base;
         for place in places {
@@ -576,7 +651,7 @@ impl Member<'_> {
             None => self.synchroniser.end(&self.clock),
             Some(_) => self.clock.common(now()),
         };
-        let called = turns(places.len(), begin, |turn| playing.call(places[turn]), end, taken);
+        let called = time_calls(places.len(), begin, |turn| playing.call(places[turn]), end, taken);
         called.map_err(|(turn, class)| WorkerError::TimedCallFailed {
             candidate: playing.name(places[turn]),
             cell: playing.subject.to_string(),
@@ -586,14 +661,11 @@ impl Member<'_> {
     }
 
     /// Returns the totals of the launch, complete on rank 0.
-    fn end(&self) -> LaunchEnd {
+    pub(crate) fn end(&self) -> LaunchEnd {
         let resident = self.control.gather(self.control.ranks(), harness::resident_bytes());
         let (communicators, most_communicators) = self.communicators.counts();
         let resident = resident.into_iter().flatten().max();
-        let core_to_core = processors::core_to_core(self.control);
-        let copies = self.control.gather(self.control.ranks(), self.copying.median());
-        let copy = copies.into_iter().flatten().reduce(f64::max).map(Seconds);
-        LaunchEnd { communicators, most_communicators, resident, core_to_core, copy, ..self.counts.clone() }
+        LaunchEnd { communicators, most_communicators, resident, ..self.counts.clone() }
     }
 }
 

@@ -41,13 +41,15 @@ pub enum Event<'a> {
         /// Time for all launches; none if unlimited.
         limit: Option<Seconds>,
     },
-    /// A launch of an arm begins.
-    ArmLaunch {
+    /// Jobs of a block begin.
+    ArmBlock {
         /// Stage of the comparison.
         stage: Stage,
         /// The block.
         block: u32,
-        /// The number of subjects that it times.
+        /// The number of jobs that live at the same time.
+        jobs: usize,
+        /// The number of subjects that they time.
         subjects: usize,
     },
     /// The launches of a plan begin, numbered from `first` on.

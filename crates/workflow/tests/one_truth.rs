@@ -41,7 +41,7 @@ fn play<T>(patience: usize, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
     let stopped = Arc::clone(&stop);
     let mut launches = 0;
     let mut watch = |event: Event<'_>| {
-        if let Event::ArmLaunch { .. } = event {
+        if let Event::ArmBlock { .. } = event {
             launches += 1;
             if launches > patience {
                 stopped.store(true, Ordering::Relaxed);

@@ -19,6 +19,7 @@ use crate::backend::Report;
 use crate::grid::Planner;
 use crate::launch::LaunchPlan;
 use crate::simulate::{BYTE_TIME, LATENCY, Scenario, Simulation};
+use crate::turns::{JobFailure, Jobs};
 use crate::wire::CallEnd;
 
 /// A cluster with faults.
@@ -89,6 +90,10 @@ impl Backend for Faulty {
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
         self.jobs += u32::from(!plan.is_trial);
         self.run(plan, report)
+    }
+
+    fn start_jobs(&mut self, plans: &[LaunchPlan]) -> Result<Box<dyn Jobs + '_>, JobFailure> {
+        self.cluster.start_jobs(plans)
     }
 
     fn serving(

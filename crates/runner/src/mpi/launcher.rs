@@ -13,7 +13,7 @@ use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::settings::{environment_name, variable};
 
 use crate::error::RunnerError;
-use crate::mpi::conversation;
+use crate::mpi::conversation::{self, Conversation};
 use crate::mpi::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
 use crate::mpi::installed::WithoutInstalled;
 use crate::mpi::worker::find_worker;
@@ -227,6 +227,16 @@ impl Launcher {
         let mut hold = || conversation::hold(self.process(start), job, self.patience, &self.stop, hear, react);
         let outcome = hold();
         if outcome.as_ref().is_err_and(is_worth_another_try) { hold() } else { outcome }
+    }
+
+    /// Starts a job that waits for further requests.
+    pub(super) fn begin(&self, start: &JobStart, job: &WorkerRequest) -> Result<Conversation, RunnerError> {
+        Conversation::begin(self.process(start), job)
+    }
+
+    /// The flag that ends any job.
+    pub(super) fn stop(&self) -> &AtomicBool {
+        &self.stop
     }
 
     fn process(&self, JobStart { changes, command }: &JobStart) -> Command {

@@ -11,11 +11,12 @@ mod processes;
 pub mod program;
 mod running;
 pub mod transport;
+mod turns;
 pub mod worker;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use collrules_record::benchmark::{Benchmark, BenchmarkLine};
 use collrules_record::plan::Deployment;
@@ -30,6 +31,7 @@ use collrules_rules::{Collective, Distribution, RuleTable};
 use launcher::JobStart;
 pub use launcher::{Launcher, LauncherOptions};
 use transport::TransportLog;
+use turns::MpiJobs;
 
 use crate::backend::{Backend, Report};
 use crate::circumstances::{Circumstances, RULES_FILE, USE_RULES};
@@ -37,6 +39,7 @@ use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
 use crate::scratch;
 use crate::selection::{self, Log};
+use crate::turns::{JobFailure, Jobs};
 use crate::wire::{CallEnd, PROTOCOL, Sent, Task, WorkerEvent, WorkerRequest};
 
 /// Messages that each rank sent to each other in one call.
@@ -241,8 +244,7 @@ impl MpiBackend {
     ) -> Result<(), RunnerError> {
         let job = WorkerRequest { protocol: PROTOCOL, task, layout: self.layout };
         let mut doing = doing.to_owned();
-        let changes = deployed::combine(start.changes.clone(), deployed::environment(&self.reset, &[]));
-        self.launcher.converse(&JobStart { changes, ..start.clone() }, &job, hear, &mut |event| {
+        self.launcher.converse(&self.with_reset(start), &job, hear, &mut |event| {
             react(event, &mut doing)?;
             Ok(doing.clone())
         })
@@ -329,6 +331,21 @@ impl MpiBackend {
     fn start_deployed(&self, deployment: &Deployment, ranks: Ranks) -> JobStart {
         deployed::start(&self.launcher, deployment, self.job_ranks(ranks))
     }
+
+    /// The start of a job with the settings of an arm, and without anything that was installed.
+    fn start_as_users_do(&self, deployment: &Deployment, ranks: Ranks) -> JobStart {
+        let own = self.start_deployed(deployment, ranks);
+        let mut changes = deployed::environment(&self.without_installed, &[]);
+        changes.extend(own.changes);
+        changes.extend(deployed::environment(&self.left_out, &[]));
+        JobStart { changes, ..own }
+    }
+
+    /// The changes to the environment of every job, in addition to those of one.
+    fn with_reset(&self, start: &JobStart) -> JobStart {
+        let changes = deployed::combine(start.changes.clone(), deployed::environment(&self.reset, &[]));
+        JobStart { changes, ..start.clone() }
+    }
 }
 
 /// The component in a line of the log, such as `coll:base:comm_select: communicator MPI_COMM_WORLD rank 0 bcast -> han`
@@ -396,13 +413,7 @@ impl Backend for MpiBackend {
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
         let rules = one_rule(plan)?.map(|text| scratch::file(&self.scratch, "rule", &text)).transpose()?;
         let start = match plan.deployment.as_ref().filter(|_| plan.launch.is_as_users_do()) {
-            Some(deployment) => {
-                let own = self.start_deployed(deployment, plan.ranks);
-                let mut changes = deployed::environment(&self.without_installed, &[]);
-                changes.extend(own.changes);
-                changes.extend(deployed::environment(&self.left_out, &[]));
-                JobStart { changes, ..own }
-            }
+            Some(deployment) => self.start_as_users_do(deployment, plan.ranks),
             None => self.start_measuring(plan.ranks, rules.as_ref().map(|file| file.path())),
         };
         self.run(&start, Task::Measure(plan.clone()), "starting to measure", &mut |event, doing| {
@@ -415,6 +426,30 @@ impl Backend for MpiBackend {
             }
             report(event)
         })
+    }
+
+    fn start_jobs(&mut self, plans: &[LaunchPlan]) -> Result<Box<dyn Jobs + '_>, JobFailure> {
+        let began = Instant::now();
+        let mut started = Vec::with_capacity(plans.len());
+        for (job, plan) in plans.iter().enumerate() {
+            let own = plan.deployment.clone().unwrap_or_else(|| Deployment::new(BTreeMap::new()));
+            let start = self.with_reset(&self.start_as_users_do(&own, plan.ranks));
+            let request =
+                WorkerRequest { protocol: PROTOCOL, task: Task::TakeTurns(plan.clone()), layout: self.layout };
+            let conversation = self.launcher.begin(&start, &request);
+            started.push(conversation.map_err(|error| JobFailure { job, subject: None, error })?);
+        }
+        let mut jobs = MpiJobs {
+            launcher: &self.launcher,
+            plans: plans.to_vec(),
+            conversations: started,
+            began,
+            first_start: None,
+        };
+        for job in 0..plans.len() {
+            jobs.wait_until_asleep(job).map_err(|error| JobFailure { job, subject: None, error })?;
+        }
+        Ok(Box::new(jobs))
     }
 
     fn serving(

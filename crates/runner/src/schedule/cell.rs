@@ -43,9 +43,6 @@ pub(super) const SECONDS: f64 = 0.5;
 /// more.
 const PAID_VISITS: f64 = 10.0;
 
-/// Loops of each subject in a launch with a single alternative, in passes of different order.
-pub(super) const LOOPS: u32 = 2;
-
 /// Number of the builtin's competitors that stay in any case.
 const LEAST_RIVALS: usize = 2;
 
@@ -270,9 +267,6 @@ impl CellState {
 
     /// Returns true if the cell needs no more visits in this launch.
     pub(super) fn is_finished(&self, settings: &Schedule) -> bool {
-        if settings.loop_time.is_some() {
-            return self.visits >= LOOPS || self.active.len() < self.needed;
-        }
         let is_enough = (self.effort == Effort::Least && self.visits > 0)
             || (self.rounds >= settings.min_rounds && self.is_precise(settings.precision));
         self.rounds >= settings.max_rounds

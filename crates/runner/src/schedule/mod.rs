@@ -22,7 +22,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use self::cell::{CellState, LOOPS};
+use self::cell::CellState;
 pub use self::visit::Visit;
 use crate::launch::{Effort, LaunchCell, LaunchPlan};
 use crate::wire::RankTimes;
@@ -242,23 +242,16 @@ impl Scheduler {
         cells
     }
 
-    /// The next visit to a cell, with as many rounds as the budget's share of a visit allows, or as a loop takes.
+    /// The next visit to a cell, with as many rounds as the budget's share of a visit allows.
     fn visit(&self, cell: usize) -> Visit {
         let state = &self.cells[cell];
         let settings = &self.settings;
         let share = first_share(settings, self.cells.len());
         // As many rounds as the share pays for, but one. Where it pays for none to spare, calls are so long that what
         // precedes them does not matter, and rounds that are not timed are a waste.
-        let affordable = |share: f64| (share / state.round_cost.max(1e-9)).min(f64::from(u32::MAX)) as u32;
+        let affordable = (share / state.round_cost.max(1e-9)).min(f64::from(u32::MAX)) as u32;
         let left = settings.max_rounds.saturating_sub(state.rounds);
-        let (affordable, rounds) = match settings.loop_time {
-            // At least as many as in a visit, however long they are.
-            Some(time) => {
-                let most = (settings.max_rounds / LOOPS).max(settings.rounds_per_visit);
-                (u32::MAX, affordable(time.0).clamp(settings.rounds_per_visit, most).max(1))
-            }
-            None => (affordable(share), affordable(share).min(settings.rounds_per_visit).min(left).max(1)),
-        };
+        let rounds = affordable.min(settings.rounds_per_visit).min(left).max(1);
         let warmup = if state.visits > 0 { settings.warmup_rounds.min(1) } else { settings.warmup_rounds };
         Visit {
             cell,

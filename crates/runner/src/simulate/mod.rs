@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use collrules_record::cell::type_size;
+use collrules_record::clock::LaunchEnd;
 use collrules_record::plan::{Deployment, PatternPlan};
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::{Candidate, Cell, Component, HanAlgorithm, Layout, Plan, Survey};
@@ -37,6 +38,7 @@ use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
 use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
+use crate::turns::{JobFailure, Jobs, LoopTimes, Turn};
 use crate::wire::{CallEnd, RankTimes};
 
 /// A cluster computed from formulas.
@@ -103,8 +105,8 @@ impl Simulation {
         casts.into_iter().try_for_each(check)
     }
 
-    fn executor<'a>(&'a self, plan: &'a LaunchPlan) -> Result<Computed<'a>, RunnerError> {
-        self.check(plan)?;
+    fn executor(&self, plan: LaunchPlan) -> Result<Computed<'_>, RunnerError> {
+        self.check(&plan)?;
         let deployed = plan.settings().map(|(_, settings)| settings);
         if let Some(settings) = deployed.as_ref().filter(|_| self.model.scenario == Scenario::Settings) {
             planted::start(settings)?;
@@ -175,12 +177,23 @@ impl Backend for Simulation {
 
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
         let mut outcome = Ok(());
-        let Ok(()) = engine::run(plan, &mut self.executor(plan)?, &mut |event| {
+        let Ok(()) = engine::run(plan, &mut self.executor(plan.clone())?, &mut |event| {
             if outcome.is_ok() {
                 outcome = report(event);
             }
         });
         outcome
+    }
+
+    fn start_jobs(&mut self, plans: &[LaunchPlan]) -> Result<Box<dyn Jobs + '_>, JobFailure> {
+        let mut jobs = Vec::with_capacity(plans.len());
+        for (job, plan) in plans.iter().enumerate() {
+            let started = self.executor(plan.clone());
+            jobs.push(started.map_err(|error| JobFailure { job, subject: None, error })?);
+        }
+        // Jobs one after the other do not share what happens to the machine.
+        let seed = plans.first().map_or(0, |plan| plan.seed);
+        Ok(Box::new(SimulatedJobs { jobs, seed }))
     }
 
     fn serving(
@@ -231,7 +244,7 @@ impl Backend for Simulation {
 struct Computed<'a> {
     model: &'a CostModel,
     release: Release,
-    plan: &'a LaunchPlan,
+    plan: LaunchPlan,
     /// True if the launch is compared with others: it has noise of its own, which calls cannot average out.
     is_deployed: bool,
     /// The active rules file.
@@ -264,7 +277,7 @@ impl Computed<'_> {
         };
         let seconds = |candidate: &Candidate| {
             let choice = self.choice(planned.cell).or_else(|| candidate.choice());
-            let factor = self.model.factor_under((self.plan, subject), planned.cell, choice, &self.settings);
+            let factor = self.model.factor_under((&self.plan, subject), planned.cell, choice, &self.settings);
             factor * self.seconds(planned.cell, *candidate)
         };
         planned.candidates.iter().map(seconds).collect()
@@ -331,6 +344,57 @@ fn launch_noise(seed: u64, cell: Cell) -> f64 {
     let number = fields.into_iter().fold(0, |hash: u64, field: u64| (hash ^ field).wrapping_mul(0x0100_0000_01b3)) >> 1;
     rng.set_stream(u64::MAX - 1 - number);
     shared + CostModel::CELL_NOISE * normal(&mut rng)
+}
+
+/// Simulated jobs that take turns: what disturbs the machine in a turn disturbs all alike.
+struct SimulatedJobs<'a> {
+    jobs: Vec<Computed<'a>>,
+    /// Seed of what jobs share.
+    seed: u64,
+}
+
+impl Jobs for SimulatedJobs<'_> {
+    fn check(&mut self, job: usize, subject: usize) -> Result<Vec<(usize, String)>, RunnerError> {
+        let Ok(checked) = self.jobs[job].open(subject, &mut |_| {});
+        Ok(checked.failed)
+    }
+
+    fn time(&mut self, job: usize, turns: &[Turn]) -> Result<Vec<Option<LoopTimes>>, RunnerError> {
+        let seed = self.seed;
+        let time = |turn: &Turn| {
+            let common = noise_of(seed, turn, CostModel::COMMON_NOISE, 1.0);
+            let own = noise_of(self.jobs[job].plan.seed, turn, CostModel::OWN_NOISE, f64::from(turn.calls));
+            let seconds = self.jobs[job].all_seconds(turn.subject)[turn.place];
+            let mut rng = ChaCha8Rng::seed_from_u64(self.jobs[job].plan.seed);
+            rng.set_stream(1 + ((turn.subject as u64) << 32 | u64::from(turn.number)));
+            let time = seconds * (common + own).exp();
+            // Without delays all calls of a turn are the same.
+            let different = if self.jobs[job].model.machine.is_some() { turn.calls } else { 1 };
+            let delays = (0..different).map(|_| self.jobs[job].planted(turn.subject, turn.place, &mut rng));
+            let calls: Vec<f64> = delays.map(|delay| time + delay).collect();
+            let all = calls.iter().sum::<f64>() * f64::from(turn.calls) / f64::from(different.max(1));
+            let duration = all + f64::from(turn.warmup) * time;
+            self.jobs[job].clock += duration;
+            let lap = duration / f64::from(turn.calls + turn.warmup);
+            LoopTimes::new(calls, lap)
+        };
+        Ok(turns.iter().map(time).collect())
+    }
+
+    fn end(&mut self) -> Result<Vec<LaunchEnd>, JobFailure> {
+        Ok(self.jobs.iter().map(|_| LaunchEnd::default()).collect())
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.jobs.iter().map(|job| job.clock).sum()
+    }
+}
+
+/// Noise of a turn, as the mean over so many calls with this deviation.
+fn noise_of(seed: u64, turn: &Turn, deviation: f64, calls: f64) -> f64 {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(1 << 62 | (turn.subject as u64) << 32 | (turn.place as u64) << 24 | u64::from(turn.number));
+    deviation / calls.sqrt() * normal(&mut rng)
 }
 
 impl Executor for Computed<'_> {

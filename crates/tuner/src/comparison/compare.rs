@@ -7,7 +7,7 @@ use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage};
 use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
-use super::block::{ArmBlock, alike, mean_speedup};
+use super::block::{ArmBlock, control_speedup, count_pairs, mean_speedup};
 use super::judge::{ArmDemand, LEAST_POOLED, SubjectResult, class_of, judge};
 use super::looks::Looks;
 
@@ -22,8 +22,8 @@ pub trait ArmLauncher {
     /// Error that ends a comparison.
     type Error;
 
-    /// Runs a block: one launch of each arm and [`default_launches`](super::default_launches) of the base, over these
-    /// subjects, or all. None if no time is left.
+    /// Runs a block: one launch of each arm and of the base, and a second one of the base in blocks that have a
+    /// [control](has_control), over these subjects, or all. None if no time is left.
     fn block(
         &mut self,
         stage: Stage,
@@ -31,6 +31,14 @@ pub trait ArmLauncher {
         arms: (&Settings, &[Settings]),
         subjects: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Option<ArmBlock>, Self::Error>;
+}
+
+/// Number of blocks of which one has a control.
+const PER_CONTROL: u32 = 4;
+
+/// Returns true if a block has a second launch of the base, whose speedup shows what chance makes.
+pub fn has_control(stage: Stage, block: u32) -> bool {
+    !stage.is_search() && block.is_multiple_of(PER_CONTROL)
 }
 
 /// Arms to compare with a base, with the limits for a decision.
@@ -71,6 +79,8 @@ pub struct Compared {
     pub failed: BTreeMap<Settings, LaunchFailure>,
     /// Subjects that fail with an arm.
     pub barred: Vec<(Settings, ArmSubject, String)>,
+    /// The speedup of a second launch of the base over the first: 1 if the comparison is right. None without one.
+    pub control: Option<Estimate>,
     /// All blocks.
     pub blocks: Vec<ArmBlock>,
 }
@@ -80,7 +90,7 @@ pub struct Compared {
 pub struct ArmResult {
     /// The arm.
     pub arm: Settings,
-    /// Blocks with a launch of it that count: it and the base ran on processors in like places.
+    /// Blocks with a launch of it and of the base.
     pub pairs: u32,
     /// The geometric mean of the speedups, by weight; none without a block that timed all subjects.
     pub speedup: Option<Estimate>,
@@ -159,8 +169,10 @@ pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) ->
         }
     }
     compared.arms = comparison.judge(&launched);
+    compared.control = control_speedup(&launched.blocks, comparison.base);
+    let is_off = compared.control.is_some_and(|control| comparison.criteria.is_off(control));
     let is_confirmed = |result: &ArmResult| result.verdict == SettingsVerdict::Confirmed;
-    compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses);
+    compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
     compared.blocks = launched.blocks;
     Ok(compared)
 }
@@ -182,7 +194,7 @@ impl Comparison<'_> {
     }
 
     fn judge_arm(&self, launched: &Launched, arm: &Settings) -> Option<ArmResult> {
-        let pairs = alike(&launched.blocks, arm, self.base).len() as u32;
+        let pairs = count_pairs(&launched.blocks, arm, self.base);
         if pairs == 0 {
             return None;
         }

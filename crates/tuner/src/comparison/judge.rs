@@ -18,7 +18,7 @@ use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_rules::Collective;
 
-use super::block::{ArmBlock, alike, by_subject, is_trimmed, trim};
+use super::block::{ArmBlock, by_subject};
 use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
 
 /// What is asked of a subject with an arm.
@@ -88,10 +88,10 @@ pub fn class(bytes: Bytes) -> usize {
 }
 
 /// Multiple of the largest loss of a class from which on a loss of one of its members has to be excluded.
-const ALARM: f64 = 4.0;
+const ALARM: f64 = 3.0;
 
 /// Blocks from which on the mean of a class counts: in fewer, launches that settings slow down now and then may be missing.
-pub(super) const LEAST_POOLED: usize = 20;
+pub(super) const LEAST_POOLED: usize = 8;
 
 /// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
 pub(super) fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
@@ -112,12 +112,9 @@ pub(super) fn judge(
     share: f64,
     demand: &dyn Fn(&ArmSubject) -> ArmDemand,
 ) -> Vec<SubjectResult> {
-    let blocks = &alike(blocks, arm, base);
-    let is_trimmed = is_trimmed(blocks, arm, base);
-    let values = |logs: &LaunchLogs| if is_trimmed { trim(logs) } else { logs.clone() };
     let logs = by_subject(blocks, arm, base);
     let replicates: Vec<Replicates> =
-        logs.iter().map(|(subject, logs)| Replicates::of_pairs(subject.cell(), values(logs))).collect();
+        logs.iter().map(|(subject, logs)| Replicates::of_pairs(subject.cell(), logs.clone())).collect();
     let tests = test_all(&replicates);
     let error = criteria.error_rate * share;
     let asked: Vec<ArmDemand> = logs.keys().map(demand).collect();
@@ -135,7 +132,7 @@ pub(super) fn judge(
     let (faster, slower) = (adjusted(&gains, &above), adjusted(&gains, &below));
     let lost = adjusted(&losses, &below);
     let pooled: Vec<&ArmSubject> = logs.keys().filter(|it| demand(it) == ArmDemand::ExcludeClassLoss).collect();
-    let classes = judge_classes(&pooled, &logs, &values, 1.0 - error);
+    let classes = judge_classes(&pooled, &logs, 1.0 - error);
     let mut sides = [arm, base].map(|settings| times_by_subject(blocks, settings));
     let mut results = Vec::with_capacity(tests.len());
     for (at, ((subject, logs), test)) in logs.into_iter().zip(&tests).enumerate() {
@@ -175,7 +172,6 @@ pub(super) fn judge(
 fn judge_classes(
     pooled: &[&ArmSubject],
     logs: &BTreeMap<ArmSubject, LaunchLogs>,
-    values: &dyn Fn(&LaunchLogs) -> LaunchLogs,
     level: f64,
 ) -> BTreeMap<(Collective, Condition, usize), Option<f64>> {
     let mut members: BTreeMap<_, Vec<&LaunchLogs>> = BTreeMap::new();
@@ -185,7 +181,7 @@ fn judge_classes(
         }
     }
     let means: Vec<LaunchLogs> = members.values().map(|members| common_means(members.iter().copied())).collect();
-    let replicates: Vec<Replicates> = means.iter().map(|logs| Replicates::of_pairs(None, values(logs))).collect();
+    let replicates: Vec<Replicates> = means.iter().map(|logs| Replicates::of_pairs(None, logs.clone())).collect();
     let tests = test_all(&replicates).into_iter().zip(&means);
     let low =
         |(test, logs): (TestedMean, &LaunchLogs)| test.estimate(level).exp().low.filter(|_| logs.len() >= LEAST_POOLED);
@@ -193,7 +189,7 @@ fn judge_classes(
 }
 
 /// The logarithms of the times of each subject in the launches of an arm.
-fn times_by_subject(blocks: &[&ArmBlock], arm: &Settings) -> BTreeMap<ArmSubject, Vec<f64>> {
+fn times_by_subject(blocks: &[ArmBlock], arm: &Settings) -> BTreeMap<ArmSubject, Vec<f64>> {
     let mut all: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
     let launches = blocks.iter().flat_map(|block| block.launches_with(arm));
     for (subject, time) in launches.flatten().filter(|(_, time)| **time > 0.0) {

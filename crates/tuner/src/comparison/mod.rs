@@ -1,7 +1,8 @@
 //! Comparison of arms with the default in fresh launches, and the search for settings.
 //!
 //! A launch has one arm, which times each subject in unbroken loops. A block has a launch of each arm and of the default,
-//! which has several while many arms are searched; speedups are compared within a block.
+//! whose jobs take turns side by side if they can; speedups are compared within a block. Some blocks have a second launch
+//! of the default, the control.
 //!
 //! | module | job |
 //! |---|---|
@@ -20,8 +21,8 @@ mod search;
 mod tests;
 
 pub use block::{ArmBlock, SubjectTimes, mean_speedup, speedups};
-pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare};
+pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare, has_control};
 pub use judge::{ArmDemand, CLASSES, SubjectResult, class};
 pub(crate) use judge::{decide, difference};
 pub use looks::{Looks, MOST_BLOCKS};
-pub use search::{Factor, LEAST_GAIN, Searched, default_launches, search, spread_default};
+pub use search::{AT_ONCE, Factor, LEAST_GAIN, Searched, search};

@@ -5,9 +5,8 @@
 //! half of the launches of a fractional factorial design. Because of interactions, a value alone and with others has
 //! different effects. The best combinations are measured again when they are confirmed.
 //!
-//! Other work on a host makes some launches slow, and none fast. So each combination has two launches at least, the
-//! default has several in a block, and the faster half of launches counts. As long as no value is faster than the default,
-//! the better half has further blocks.
+//! A block has some combinations and the default, whose jobs live at the same time, and each combination is in two blocks at
+//! least. As long as no value is faster than the default, the better half has further blocks.
 //!
 //! The best combination is the one with the largest mean gain where speed is asked for, less its losses anywhere: one
 //! that slows something down cannot be installed, however fast it is elsewhere.
@@ -20,20 +19,20 @@ use collrules_record::settings::Settings;
 use super::block::{self, ArmBlock};
 use super::compare::ArmLauncher;
 
+/// Number of combinations whose jobs live at the same time as one of the default.
+pub const AT_ONCE: usize = 5;
+
 /// Number of finalists, if the best combination has fewer settings.
 const FINALISTS: usize = 4;
 
-/// Blocks of the same combinations.
-const BLOCKS: u32 = 2;
+/// Rounds of blocks with the same combinations.
+const ROUNDS: u32 = 2;
 
-/// Largest number of blocks with single values, if none is faster than the default.
-const MOST_BLOCKS: u32 = 8;
+/// Largest number of rounds with single values, if none is faster than the default.
+const MOST_ROUNDS: u32 = 8;
 
 /// Largest number of foldovers.
 const FOLDOVERS: u32 = 2;
-
-/// Smallest number of launches of the default in a block of the search.
-const LEAST_DEFAULTS: f64 = 3.0;
 
 /// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
 pub const LEAST_GAIN: f64 = 0.03;
@@ -58,23 +57,6 @@ pub struct Factor {
     pub name: String,
     /// The values, without the default.
     pub values: Vec<String>,
-}
-
-/// Launches of the default in a block of several combinations: the square root of their number (Dunnett's rule), since all
-/// are compared with the default.
-///
-/// Source: C. W. Dunnett, A multiple comparison procedure for comparing several treatments with a control, 1955.
-pub fn default_launches(stage: Stage, combinations: usize) -> usize {
-    if stage.is_search() { (combinations as f64).sqrt().ceil().max(LEAST_DEFAULTS) as usize } else { 1 }
-}
-
-/// Adds launches of the default to the combinations of a block: first, last, and evenly in between; a single one is first.
-pub fn spread_default(mut order: Vec<Settings>, launches: usize) -> Vec<Settings> {
-    let combinations = order.len();
-    for place in (0..launches).rev() {
-        order.insert(place * combinations / (launches - 1).max(1), Settings::new());
-    }
-    order
 }
 
 /// The result of a search.
@@ -102,6 +84,7 @@ pub fn search<B: ArmLauncher>(
         weight,
         found: Searched::default(),
         wanted: BTreeSet::new(),
+        numbers: BTreeMap::new(),
         logs: BTreeMap::new(),
         slowdowns: BTreeMap::new(),
     };
@@ -132,6 +115,8 @@ struct Search<'a, B> {
     weight: &'a dyn Fn(&ArmSubject) -> f64,
     found: Searched,
     wanted: BTreeSet<Settings>,
+    /// The number of blocks of each stage.
+    numbers: BTreeMap<Stage, u32>,
     /// The log speedups of the combinations over the default in all blocks.
     logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
     /// The usual log slowdowns of subjects with single values.
@@ -139,36 +124,42 @@ struct Search<'a, B> {
 }
 
 impl<B: ArmLauncher> Search<'_, B> {
-    /// Runs a block of the combinations that have not failed; returns false if no time was left.
-    fn run(&mut self, stage: Stage, number: u32, combinations: &[Settings]) -> Result<bool, B::Error> {
+    /// Runs blocks of the combinations that have not failed; returns false if no time was left.
+    fn run(&mut self, stage: Stage, combinations: &[Settings]) -> Result<bool, B::Error> {
         let combinations: Vec<Settings> =
             combinations.iter().filter(|settings| !self.found.failed.contains(*settings)).cloned().collect();
         if combinations.is_empty() {
             return Ok(false);
         }
-        let Some(block) = self.bench.block(stage, number, (&Settings::new(), &combinations), None)? else {
-            return Ok(false);
-        };
-        let failed = combinations.iter().filter(|settings| !block.launches.contains_key(*settings));
-        self.found.failed.extend(failed.cloned());
-        self.wanted.extend(combinations);
-        self.found.blocks.push(block);
-        self.logs = block::fast_log_speedups(&self.found.blocks);
+        // Blocks of the same size, since a turn of the default takes as long as one of a combination.
+        let blocks = combinations.len().div_ceil(AT_ONCE);
+        for together in combinations.chunks(combinations.len().div_ceil(blocks)) {
+            let number = self.numbers.entry(stage).or_default();
+            let block = self.bench.block(stage, *number, (&Settings::new(), together), None)?;
+            *number += 1;
+            let Some(block) = block else { return Ok(false) };
+            let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
+            self.found.failed.extend(failed.cloned());
+            self.wanted.extend(together.iter().cloned());
+            self.found.blocks.push(block);
+            self.logs = block::mean_log_speedups(&self.found.blocks);
+        }
         Ok(true)
     }
 
     /// Measures values alone, and combines those that are faster.
     fn try_alone(&mut self, factors: &[Factor], mut alone: Vec<Settings>) -> Result<(), B::Error> {
         let all = alone.clone();
-        let mut number = 0;
-        while number < MOST_BLOCKS && (number < BLOCKS || self.found.base.is_empty()) {
-            if !self.run(Stage::Alone, number, &alone)? {
-                break;
-            }
-            number += 1;
+        let mut rounds = 0;
+        while rounds < MOST_ROUNDS && (rounds < ROUNDS || self.found.base.is_empty()) {
+            let has_time = self.run(Stage::Alone, &alone)?;
+            rounds += 1;
             self.slowdowns = self.usual_slowdowns(&all);
             self.found.base = self.combine(factors);
-            if number >= BLOCKS {
+            if !has_time {
+                break;
+            }
+            if rounds >= ROUNDS {
                 alone = self.better_half(&all);
             }
         }
@@ -233,13 +224,13 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// Varies one setting at a time around the best combination so far, until no other one is better.
     fn fold_over(&mut self, factors: &[Factor]) -> Result<(), B::Error> {
-        for foldover in 0..FOLDOVERS {
+        for _ in 0..FOLDOVERS {
             if self.found.base.is_empty() {
                 break;
             }
             let around = self.around(factors);
-            for block in 0..BLOCKS {
-                if !self.run(Stage::Foldover, foldover * BLOCKS + block, &around)? {
+            for _ in 0..ROUNDS {
+                if !self.run(Stage::Foldover, &around)? {
                     break;
                 }
             }

@@ -97,8 +97,8 @@ fn only_launches_of_the_default_that_chose_nothing_are_read() {
         subject: ArmSubject::Call(cell, condition),
         time: Seconds(seconds),
         calls: 3,
-        slow: 0.0,
-        turn: Seconds(0.0),
+        turns: 2,
+        deviation: 0.0,
     };
     let launch = |stage, arm: Settings, outcome| ArmLaunch {
         stage,
@@ -107,7 +107,8 @@ fn only_launches_of_the_default_that_chose_nothing_are_read() {
         at: String::new(),
         seconds: Seconds(1.0),
         resident: None,
-        processors: Default::default(),
+        side_by_side: true,
+        asleep: None,
         outcome,
         wrong: Vec::new(),
     };

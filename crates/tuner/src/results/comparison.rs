@@ -294,7 +294,6 @@ mod tests {
             known_error: None,
             resident: None,
             cache: None,
-            core_to_core: None,
         };
         ClockLine { launch: 0, fact: ClockFact::Harness(harness) }
     }

@@ -82,7 +82,7 @@ impl CommonClock {
     }
 
     /// Seconds since the last check.
-    pub(crate) fn unchecked(&self) -> f64 {
+    pub(crate) fn seconds_since_check(&self) -> f64 {
         seconds(now() - self.checked)
     }
 

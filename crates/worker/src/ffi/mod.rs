@@ -8,7 +8,6 @@
 pub(crate) mod calls;
 pub(crate) mod counter;
 pub(crate) mod messages;
-pub(crate) mod shared;
 mod tools;
 
 use std::ffi::{CString, c_int};

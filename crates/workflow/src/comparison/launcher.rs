@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use collrules_record::clock::ClockFact;
-use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Processors, Stage, SubjectTime};
+use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Stage, SubjectTime};
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::criteria::Middle;
 use collrules_record::estimate::{mean, median};
@@ -16,12 +15,13 @@ use collrules_record::settings::{MemoryUse, Settings, describe};
 use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
-use collrules_runner::wire::WorkerEvent;
+use collrules_runner::turns::{JobFailure, LoopTimes, TurnSchedule, TurnSubject, TurnsTaken, take_turns};
 use collrules_runner::{Backend, RunnerError};
-use collrules_tuner::comparison::{ArmBlock, ArmLauncher, SubjectTimes, default_launches, spread_default};
+use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
 use super::arms::Arms;
-use super::subjects::timing_per_subject;
+use super::passes::count_passes;
+use super::subjects::{TURN, timing_per_subject};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -35,11 +35,11 @@ const TRIES: u32 = 3;
 /// Failures of one subject with an arm, after which it is no longer called with this arm.
 const STRIKES: usize = 2;
 
-/// Share of the slowest calls of a loop that a mean leaves out: other work on the machine makes a call slow.
-const LEFT_OUT: f64 = 0.05;
+/// Failures of jobs next to others that work alone, after which jobs no longer live at the same time.
+const BESIDE: u32 = 2;
 
-/// Multiple of the median from which on a call is slow.
-const SLOW: f64 = 2.0;
+/// Share of a processor that a rank may use while its job sleeps: more disturbs the job whose turn it is.
+const MOST_ASLEEP: f64 = 0.1;
 
 /// Launches of arms: backend, log, subjects and time limit.
 pub(crate) struct JobLauncher<'a, 's> {
@@ -55,9 +55,12 @@ pub(crate) struct JobLauncher<'a, 's> {
     pub(crate) arrivals: Vec<ArrivalPattern>,
     pub(crate) ranks: Ranks,
     pub(crate) placement: Placement,
+    /// Schedule of a launch. Its budget is the time of a launch after its start.
     pub(crate) schedule: Schedule,
     pub(crate) middle: Middle,
     pub(crate) seed: u64,
+    /// Arms whose jobs cannot live next to others, and why; the base stands for all.
+    pub(crate) apart: BTreeMap<Settings, String>,
     /// Seconds for all launches from now on; none if unlimited.
     limit: Option<f64>,
     /// Blocks that are made in any case: fewer say nothing.
@@ -68,14 +71,21 @@ pub(crate) struct JobLauncher<'a, 's> {
     base: Settings,
     /// Subjects that are no longer called with an arm.
     barred: BTreeMap<Settings, BTreeMap<ArmSubject, String>>,
+    /// Calls of a turn, the same in all jobs.
+    calls: BTreeMap<ArmSubject, u32>,
+    /// Number of failures of jobs next to others that worked alone.
+    beside: u32,
 }
 
-/// A loop of calls.
-struct Loop {
-    /// The time of each call.
-    calls: Vec<f64>,
-    /// The time of the whole loop.
-    seconds: f64,
+/// Failures of arms in a block.
+#[derive(Default)]
+struct BlockFailures {
+    /// Failures in a row.
+    in_a_row: BTreeMap<Settings, u32>,
+    /// Subjects that jobs were calling when they failed.
+    struck: Vec<(Settings, ArmSubject)>,
+    /// Arms that are given up.
+    failed: BTreeMap<Settings, LaunchFailure>,
 }
 
 impl<'a, 's> JobLauncher<'a, 's> {
@@ -103,11 +113,14 @@ impl<'a, 's> JobLauncher<'a, 's> {
             schedule,
             middle: Middle::default(),
             seed,
+            apart: BTreeMap::new(),
             limit: None,
             least: 0,
             spent: 0.0,
             base: Settings::new(),
             barred: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            beside: 0,
         }
     }
 
@@ -136,28 +149,21 @@ impl<'a, 's> JobLauncher<'a, 's> {
         if times.is_empty() { planned } else { mean(times) }
     }
 
-    /// The arms of a block in the order of their launches: shuffled, and reversed in the next block. Several launches of the
-    /// default are spread over the block.
-    fn order(&self, stage: Stage, number: u32, (base, arms): (&Settings, &[Settings])) -> Vec<Settings> {
-        let defaults = default_launches(stage, arms.len());
-        let mut order = arms.to_vec();
-        order.extend((defaults == 1).then(|| base.clone()));
-        order.sort_by_key(|arm| launch_seed(self.seed, stage, number / 2, arm));
-        if number % 2 == 1 {
-            order.reverse();
-        }
-        if defaults > 1 { spread_default(order, defaults) } else { order }
+    /// The arms of the jobs of a block: the base, its control if the block has one, and the others.
+    fn jobs_of(&self, stage: Stage, number: u32, arms: &[Settings]) -> Vec<Settings> {
+        let bases = 1 + usize::from(has_control(stage, number));
+        std::iter::repeat_n(&self.base, bases).chain(arms).cloned().collect()
     }
 
-    /// The subjects of a launch of an arm.
-    fn subjects_of(&self, arm: &Settings, wanted: Option<&BTreeSet<ArmSubject>>) -> Vec<ArmSubject> {
-        let is_barred = |arm: &Settings, subject: &ArmSubject| {
-            self.barred.get(arm).is_some_and(|barred| barred.contains_key(subject))
-        };
+    /// Returns true if a subject is no longer called with an arm.
+    fn is_barred(&self, arm: &Settings, subject: &ArmSubject) -> bool {
+        self.barred.get(arm).is_some_and(|barred| barred.contains_key(subject))
+    }
+
+    /// The subjects of a block that are called with the base.
+    fn wanted(&self, subjects: Option<&BTreeSet<ArmSubject>>) -> Vec<ArmSubject> {
         let is_open = |subject: &&ArmSubject| {
-            wanted.is_none_or(|wanted| wanted.contains(subject))
-                && !is_barred(arm, subject)
-                && !is_barred(&self.base, subject)
+            subjects.is_none_or(|wanted| wanted.contains(subject)) && !self.is_barred(&self.base, subject)
         };
         self.subjects.iter().filter(is_open).cloned().collect()
     }
@@ -175,73 +181,182 @@ impl<'a, 's> JobLauncher<'a, 's> {
         }
     }
 
-    /// The times of an arm in a block, with the core-to-core latencies: of the first launch that ends well, from the log or
-    /// made now. An error if its jobs fail.
-    fn times(
-        &mut self,
-        stage: Stage,
-        block: u32,
-        before: &mut usize,
-        arm: &Settings,
-        wanted: Option<&BTreeSet<ArmSubject>>,
-    ) -> Result<Result<(SubjectTimes, Processors), LaunchFailure>, WorkflowError> {
+    /// Failures in a row after which jobs of an arm are given up. Rules may lose single calls; settings have to work for all.
+    fn tries(&self, stage: Stage, arm: &Settings) -> u32 {
         let is_kept = !stage.is_search() && stage != Stage::Tuning;
-        let tries = if *arm == self.base || is_kept { TRIES } else { 1 };
-        let (mut failures, mut struck) = (0, Vec::new());
-        loop {
-            let recorded = self.log.launches_of(stage, block, arm).nth(*before).cloned();
-            // What failed before it went well, or where the base did not go well either, is no reason to give up.
-            let is_past = recorded.is_some()
-                && (self.has_finished(stage, block, arm) || !self.has_finished(stage, block, &self.base));
-            let launch = match recorded {
-                Some(launch) => launch,
-                None => self.make(stage, block, arm, wanted)?,
-            };
-            *before += 1;
-            self.spent += launch.seconds.0;
-            // What is to be kept may do without some calls; settings act on all.
-            let keeps = tries > 1;
-            if let (Some((subject, finding)), false) = (launch.wrong.first(), keeps) {
-                return Ok(Err(LaunchFailure { why: finding.clone(), subject: Some(subject.clone()) }));
+        if *arm == self.base || is_kept { TRIES } else { 1 }
+    }
+
+    /// Draws the consequences of a launch that failed, or had wrong data.
+    fn note(&mut self, launch: &ArmLaunch, failures: &mut BlockFailures) {
+        let (arm, tries) = (&launch.arm, self.tries(launch.stage, &launch.arm));
+        if let (Some((subject, finding)), true) = (launch.wrong.first(), tries == 1) {
+            let failure = LaunchFailure { why: finding.clone(), subject: Some(subject.clone()) };
+            failures.failed.insert(arm.clone(), failure);
+            return;
+        }
+        for (subject, finding) in &launch.wrong {
+            self.bar(arm, subject, finding);
+        }
+        let Err(failure) = &launch.outcome else {
+            failures.in_a_row.remove(arm);
+            return;
+        };
+        let in_a_row = failures.in_a_row.entry(arm.clone()).or_default();
+        *in_a_row += 1;
+        if let Some(subject) = failure.subject.as_ref().filter(|_| tries > 1) {
+            let struck = (arm.clone(), subject.clone());
+            failures.struck.push(struck.clone());
+            if failures.struck.iter().filter(|other| **other == struck).count() >= STRIKES {
+                *in_a_row = 0;
+                self.bar(arm, subject, &failure.why);
             }
-            for (subject, finding) in &launch.wrong {
-                self.bar(arm, subject, finding);
-            }
-            match launch.outcome {
-                Ok(times) => {
-                    let times = times.into_iter().map(|timed| (timed.subject, timed.time.0)).collect();
-                    return Ok(Ok((times, launch.processors)));
-                }
-                Err(failure) => {
-                    failures += u32::from(!is_past);
-                    struck.extend(failure.subject.clone());
-                    if let Some(subject) = failure.subject.as_ref().filter(|_| keeps)
-                        && struck.iter().filter(|other| *other == subject).count() >= STRIKES
-                    {
-                        self.bar(arm, subject, &failure.why);
-                        failures = 0;
-                    }
-                    if failures >= tries || self.subjects_of(arm, wanted).is_empty() {
-                        return Ok(Err(failure));
-                    }
-                }
-            }
+        }
+        let is_left = self.subjects.iter().any(|subject| !self.is_barred(arm, subject));
+        if failures.in_a_row[arm] >= tries || !is_left {
+            failures.failed.insert(arm.clone(), failure.clone());
         }
     }
 
-    /// Returns true if the log has a launch of an arm in a block that ended well.
-    fn has_finished(&self, stage: Stage, block: u32, arm: &Settings) -> bool {
-        self.log.launches_of(stage, block, arm).any(|launch| launch.outcome.is_ok())
+    /// The launches of a block in the log, of those jobs that did not fail; none if one is missing. Failures count as if they
+    /// occurred now, unless the arm succeeded as well.
+    fn recorded(
+        &mut self,
+        (stage, number): (Stage, u32),
+        jobs: &[Settings],
+        failures: &mut BlockFailures,
+    ) -> Option<Vec<ArmLaunch>> {
+        let own = |launch: &&ArmLaunch| (launch.stage, launch.block) == (stage, number);
+        let launches: Vec<ArmLaunch> = self.log.launches().iter().filter(own).cloned().collect();
+        for launch in &launches {
+            self.spent += launch.seconds.0;
+            self.note(launch, failures);
+            let timed = launch.outcome.iter().flatten().map(|timed| (timed.subject.clone(), timed.calls));
+            self.calls.extend(timed);
+        }
+        let is_right = |launch: &ArmLaunch| launch.outcome.is_ok() && launch.wrong.is_empty();
+        let succeeds = |arm: &Settings| launches.iter().any(|launch| launch.arm == *arm && is_right(launch));
+        failures.failed.retain(|arm, _| !succeeds(arm));
+        let at = &launches.iter().rfind(|launch| launch.outcome.is_ok())?.at;
+        let block: Vec<ArmLaunch> =
+            launches.iter().filter(|launch| launch.at == *at && launch.outcome.is_ok()).cloned().collect();
+        let count = |arm: &Settings| block.iter().filter(|launch| launch.arm == *arm).count();
+        let is_whole = |arm: &Settings| {
+            failures.failed.contains_key(arm) || count(arm) >= jobs.iter().filter(|job| *job == arm).count()
+        };
+        jobs.iter().all(is_whole).then_some(block)
     }
 
-    /// Makes a launch, and records it.
+    /// Makes the launches of a block: side by side if they can, again without those that fail.
     fn make(
         &mut self,
-        stage: Stage,
-        block: u32,
-        arm: &Settings,
-        wanted: Option<&BTreeSet<ArmSubject>>,
-    ) -> Result<ArmLaunch, WorkflowError> {
+        (stage, number): (Stage, u32),
+        jobs: &[Settings],
+        subjects: Option<&BTreeSet<ArmSubject>>,
+        failures: &mut BlockFailures,
+    ) -> Result<Vec<ArmLaunch>, WorkflowError> {
+        loop {
+            let open: Vec<Settings> = jobs.iter().filter(|arm| !failures.failed.contains_key(*arm)).cloned().collect();
+            if failures.failed.contains_key(&self.base) || self.wanted(subjects).is_empty() {
+                return Ok(Vec::new());
+            }
+            let is_apart = [&self.base].into_iter().chain(&open).any(|arm| self.apart.contains_key(arm));
+            let made = match is_apart {
+                false => self.launch((stage, number), &open, subjects)?,
+                true => {
+                    let mut all = Ok(Vec::new());
+                    for arm in &open {
+                        let next = self.launch((stage, number), std::slice::from_ref(arm), subjects)?;
+                        all = all.and_then(|mut all: Vec<ArmLaunch>| {
+                            next.map(|next| {
+                                all.extend(next);
+                                all
+                            })
+                        });
+                        if all.is_err() {
+                            break;
+                        }
+                    }
+                    all
+                }
+            };
+            let failed = match made {
+                Ok(launches) => match self.find_restless(&launches) {
+                    Some((arm, why)) => {
+                        self.separate(arm, why);
+                        continue;
+                    }
+                    None => return self.record(launches, failures),
+                },
+                Err(failed) => failed,
+            };
+            // Is the arm the cause, or the others that live at the same time?
+            if open.len() > 1 && !is_apart {
+                match self.launch((stage, number), std::slice::from_ref(&failed.arm), subjects)? {
+                    Ok(_) => {
+                        self.beside += 1;
+                        let failure = failed.outcome.as_ref().err();
+                        let is_start = failure.is_some_and(|failure| failure.subject.is_none());
+                        if is_start || self.beside >= BESIDE {
+                            let why = failure.map_or_else(String::new, |failure| failure.why.clone());
+                            self.separate(self.base.clone(), format!("jobs fail next to others ({why})"));
+                        }
+                    }
+                    Err(failed) => self.give_up(failed, failures)?,
+                }
+                continue;
+            }
+            self.give_up(failed, failures)?;
+        }
+    }
+
+    /// Records a launch that failed, with its consequences.
+    fn give_up(&mut self, failed: ArmLaunch, failures: &mut BlockFailures) -> Result<(), WorkflowError> {
+        self.spent += failed.seconds.0;
+        self.note(&failed, failures);
+        Ok(self.log.append(failed)?)
+    }
+
+    /// Records the launches of a block.
+    fn record(
+        &mut self,
+        mut launches: Vec<ArmLaunch>,
+        failures: &mut BlockFailures,
+    ) -> Result<Vec<ArmLaunch>, WorkflowError> {
+        let at = launches.first().map_or_else(String::new, |launch| launch.at.clone());
+        for launch in &mut launches {
+            launch.at.clone_from(&at);
+            self.spent += launch.seconds.0;
+            self.note(launch, failures);
+            self.log.append(launch.clone())?;
+        }
+        Ok(launches)
+    }
+
+    /// The arm of a job that uses a processor while it sleeps.
+    fn find_restless(&self, launches: &[ArmLaunch]) -> Option<(Settings, String)> {
+        let is_restless = |launch: &&ArmLaunch| launch.side_by_side && launch.asleep > Some(MOST_ASLEEP);
+        let launch = launches.iter().find(is_restless)?;
+        let share = 100.0 * launch.asleep.unwrap_or_default();
+        Some((launch.arm.clone(), format!("a rank of its jobs uses {share:.0} % of a processor while they sleep")))
+    }
+
+    /// Lets jobs of an arm run one after the other from now on; those of all arms if it is the base.
+    fn separate(&mut self, arm: Settings, why: String) {
+        self.session.say(&format!("comparing {} one after the other, not side by side: {why}", describe(&arm)));
+        self.apart.insert(arm, why);
+    }
+
+    /// Launches jobs that live at the same time, and returns their launches, or the one that failed.
+    fn launch(
+        &mut self,
+        (stage, block): (Stage, u32),
+        jobs: &[Settings],
+        subjects: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<Result<Vec<ArmLaunch>, ArmLaunch>, WorkflowError> {
+        let (at, began, wanted) = (now(), Instant::now(), self.wanted(subjects));
+        let (plans, order) = self.plan((stage, block), jobs, &wanted);
+        let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(stage, jobs, it)).collect();
         let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
         let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
         let usual = self.backend.patience().map(|patience| *patience);
@@ -249,109 +364,131 @@ impl<'a, 's> JobLauncher<'a, 's> {
             let enough = Duration::from_secs_f64(PATIENCE.0 * longest).max(patience.mul_f64(PATIENCE.1));
             *patience = enough.min(*patience);
         }
-        let subjects = self.subjects_of(arm, wanted);
-        self.session.tell(Event::ArmLaunch { stage, block, subjects: subjects.len() });
-        let launch = self.run(stage, block, arm, &subjects);
+        self.session.tell(Event::ArmBlock { stage, block, jobs: jobs.len(), subjects: wanted.len() });
+        let schedule = TurnSchedule {
+            turn: TURN,
+            calls: (self.schedule.rounds_per_visit, self.schedule.max_rounds),
+            passes: self.count_passes(stage, wanted.len()),
+            limit: self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * jobs.len() as f64)),
+            seed: launch_seed(self.seed, stage, block, &Settings::new()),
+        };
+        let outcome = self
+            .backend
+            .start_jobs(&plans)
+            .and_then(|mut started| take_turns(started.as_mut(), jobs.len(), &turns, &schedule, &self.session.stop));
         if let (Some(patience), Some(usual)) = (self.backend.patience(), usual) {
             *patience = usual;
         }
-        let launch = launch?;
-        self.log.append(launch.clone())?;
-        Ok(launch)
-    }
-
-    /// Starts a job of an arm, and times these subjects in it.
-    fn run(
-        &mut self,
-        stage: Stage,
-        block: u32,
-        arm: &Settings,
-        subjects: &[ArmSubject],
-    ) -> Result<ArmLaunch, RunnerError> {
-        let (at, began) = (now(), Instant::now());
-        let settings = self.arms.job(arm);
-        let mut compared = self.arms.jobs();
-        compared.push(settings.clone());
-        let deployment = Deployment { way: self.way, settings, compared };
-        let (plan, order) = self.plan(stage, block, arm, deployment, subjects);
-        let mut loops: BTreeMap<ArmSubject, Vec<Loop>> = BTreeMap::new();
-        let (mut wrong, mut resident, mut place, mut clock) = (Vec::new(), None, None, 0.0_f64);
-        let mut processors = Processors::default();
-        let stop = self.session.stop.clone();
-        let outcome = self.backend.measure(&plan, &mut |event| {
-            match &event {
-                WorkerEvent::Checking { cell, candidate } => place = Some((*cell, *candidate)),
-                WorkerEvent::Visiting { cell } => place = Some((*cell, 0)),
-                WorkerEvent::Opened { at, .. } => clock = clock.max(*at),
-                WorkerEvent::Visited { cell, candidates, rounds, seconds, at, .. } => {
-                    (place, clock) = (None, clock.max(*at));
-                    for (column, turn) in candidates.iter().enumerate() {
-                        let calls = rounds.iter().filter_map(|round| round.get(column)).map(|times| times[0]);
-                        let done = Loop { calls: calls.collect(), seconds: *seconds };
-                        loops.entry(order[&(*cell, *turn)].clone()).or_default().push(done);
-                    }
-                }
-                WorkerEvent::Disqualified { cell, candidate, why } => {
-                    wrong.push((order[&(*cell, *candidate)].clone(), why.clone()));
-                }
-                WorkerEvent::Clock(ClockFact::Harness(harness)) => processors.core_to_core.extend(harness.core_to_core),
-                WorkerEvent::Clock(ClockFact::End(end)) => {
-                    processors.core_to_core.extend(end.core_to_core);
-                    processors.copy = end.copy;
-                    resident = end.resident;
-                }
-                _ => {}
-            }
-            if stop.load(Ordering::Relaxed) { Err(RunnerError::Interrupted) } else { Ok(()) }
-        });
-        let outcome = match outcome {
-            Ok(()) => Ok(loops.into_iter().filter_map(|(it, loops)| summarize(it, loops, self.middle)).collect()),
-            Err(error) if error.is_of_job() => {
-                let subject = place.filter(|_| !error.came_from_outside()).and_then(|place| order.get(&place).cloned());
-                Err(LaunchFailure { why: first_line(&error), subject })
-            }
-            Err(error) => return Err(error),
-        };
         // A simulated job takes time only by its own clock.
         let is_simulated = self.backend.name() == SIMULATED;
-        let own = self.schedule.startup.0 + clock;
-        let seconds = Seconds(if is_simulated { own } else { began.elapsed().as_secs_f64() });
-        Ok(ArmLaunch { stage, block, arm: arm.clone(), at, seconds, resident, processors, outcome, wrong })
+        let simulated = self.schedule.startup.0 * jobs.len() as f64;
+        let seconds = |own: f64| if is_simulated { own + simulated } else { began.elapsed().as_secs_f64() };
+        let empty = |arm: &Settings, seconds: f64| ArmLaunch {
+            stage,
+            block,
+            arm: arm.clone(),
+            at: at.clone(),
+            seconds: Seconds(seconds),
+            side_by_side: jobs.len() > 1,
+            resident: None,
+            asleep: None,
+            outcome: Ok(Vec::new()),
+            wrong: Vec::new(),
+        };
+        let taken = match outcome {
+            Ok(taken) => taken,
+            Err(JobFailure { job, subject, error }) if error.is_of_job() => {
+                let subject = subject.filter(|_| !error.came_from_outside()).map(|subject| order[subject].0.clone());
+                let failure = LaunchFailure { why: first_line(&error), subject };
+                return Ok(Err(ArmLaunch { outcome: Err(failure), ..empty(&jobs[job], seconds(0.0)) }));
+            }
+            Err(JobFailure { error, .. }) => return Err(error.into()),
+        };
+        let each = seconds(taken.seconds) / jobs.len() as f64;
+        self.calls.extend(taken.calls.iter().map(|(subject, calls)| (order[*subject].0.clone(), *calls)));
+        let launches = jobs.iter().enumerate().map(|(job, arm)| ArmLaunch {
+            resident: taken.ends.get(job).and_then(|end| end.resident),
+            asleep: taken.ends.get(job).and_then(|end| end.asleep),
+            outcome: Ok(self.summarize(&taken, job, &order)),
+            wrong: taken
+                .wrong
+                .iter()
+                .filter(|(of, ..)| *of == job)
+                .map(|(_, subject, finding)| (order[*subject].0.clone(), finding.clone()))
+                .collect(),
+            ..empty(arm, each)
+        });
+        Ok(Ok(launches.collect()))
     }
 
-    /// The subjects whose data an earlier launch of an arm checked, with the shortest time of a turn of their loops.
-    fn checked(&self, stage: Stage, arm: &Settings) -> BTreeMap<&ArmSubject, Seconds> {
-        let mut checked: BTreeMap<&ArmSubject, Seconds> = BTreeMap::new();
-        let earlier = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.arm == *arm);
-        let timed = earlier.filter_map(|launch| launch.outcome.as_ref().ok()).flatten();
-        for SubjectTime { subject, turn, .. } in timed.filter(|timed| timed.turn.0 > 0.0) {
-            let least = checked.entry(subject).or_insert(*turn);
-            *least = Seconds(turn.0.min(least.0));
-        }
-        checked
+    /// The number of passes of the next block of a stage.
+    fn count_passes(&self, stage: Stage, subjects: usize) -> u32 {
+        let own = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.side_by_side);
+        count_passes(&own.collect::<Vec<_>>(), &self.base, self.schedule.startup, subjects)
     }
 
-    /// The plan of a launch over these subjects, and the subject of each turn. Data is checked in the first launch of an arm;
-    /// later ones check one size of each collective.
-    fn plan(
+    /// The times of a job's subjects: medians over its turns.
+    fn summarize(&self, taken: &TurnsTaken, job: usize, order: &[SubjectPlace]) -> Vec<SubjectTime> {
+        let value = |times: &LoopTimes| if self.middle == Middle::Mean { times.mean } else { times.usual };
+        let time = |(subject, turns): (&usize, &Vec<LoopTimes>)| {
+            let mut times: Vec<f64> = turns.iter().map(value).collect();
+            // Over the base in the same pass, as far as there is one.
+            let base = taken.times[0].get(subject).filter(|_| job > 0).into_iter().flatten().map(|it| it.usual.ln());
+            let base = base.chain(std::iter::repeat(0.0));
+            let logs: Vec<f64> = times.iter().zip(base).map(|(time, base)| time.ln() - base).collect();
+            let centre = mean(&logs);
+            let squares: f64 = logs.iter().map(|log| (log - centre).powi(2)).sum();
+            Some(SubjectTime {
+                subject: order[*subject].0.clone(),
+                turns: turns.len() as u32,
+                calls: taken.calls[subject],
+                deviation: (squares / (logs.len().max(2) - 1) as f64).sqrt(),
+                time: Seconds(if self.middle == Middle::Mean { mean(times) } else { median(&mut times)? }),
+            })
+        };
+        taken.times[job].iter().filter_map(time).collect()
+    }
+
+    /// What turns need to know of a subject: data is checked in the first launch of an arm, later in one size of each
+    /// collective.
+    fn turn_subject(
         &self,
         stage: Stage,
-        block: u32,
-        arm: &Settings,
-        deployment: Deployment,
+        jobs: &[Settings],
+        (subject, index, place, is_least): &SubjectPlace,
+    ) -> TurnSubject {
+        let is_known = |arm: &Settings| {
+            let earlier = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.arm == *arm);
+            let mut timed = earlier.filter_map(|launch| launch.outcome.as_ref().ok()).flatten();
+            timed.any(|timed| timed.subject == *subject)
+        };
+        let left_out = jobs.iter().enumerate().filter(|(_, arm)| self.is_barred(arm, subject)).map(|(job, _)| job);
+        TurnSubject {
+            subject: *index,
+            place: *place,
+            is_checked: *is_least || !jobs.iter().all(is_known),
+            calls: self.calls.get(subject).copied(),
+            left_out: left_out.collect(),
+        }
+    }
+
+    /// The plans of jobs over these subjects, and the place of each subject in them.
+    fn plan(
+        &self,
+        (stage, block): (Stage, u32),
+        jobs: &[Settings],
         subjects: &[ArmSubject],
-    ) -> (LaunchPlan, BTreeMap<(usize, usize), ArmSubject>) {
+    ) -> (Vec<LaunchPlan>, Vec<SubjectPlace>) {
         let (mut cells, mut patterns): (Vec<LaunchCell>, Vec<PatternPlan>) = (Vec::new(), Vec::new());
-        let mut order = BTreeMap::new();
-        let checked = self.checked(stage, arm);
+        let mut order: Vec<SubjectPlace> = Vec::new();
+        let mut known = BTreeSet::new();
         for subject in subjects {
             let (Some(cell), Some(condition)) = (subject.cell(), subject.condition()) else { continue };
-            order.insert((cells.len(), 0), subject.clone());
+            order.push((subject.clone(), cells.len(), 0, known.insert((cell.collective, cell.ranks, condition))));
             let lateness = self.lateness.get(&cell).filter(|_| condition.is_relative());
             let lateness = lateness.map(|time| Seconds(condition.lateness_factor() * time.0));
             let planned = LaunchCell::new(cell, vec![Candidate::Builtin]);
-            let round = checked.get(subject).copied();
-            cells.push(LaunchCell { condition: Some(condition), lateness, round, ..planned });
+            cells.push(LaunchCell { condition: Some(condition), lateness, ..planned });
         }
         for subject in subjects {
             let ArmSubject::Messages(pattern, cast) = subject else { continue };
@@ -360,22 +497,37 @@ impl<'a, 's> JobLauncher<'a, 's> {
                 patterns.push(PatternPlan { pattern: *pattern, casts: Vec::new() });
                 patterns.len() - 1
             });
-            order.insert((cells.len() + at, patterns[at].casts.len()), subject.clone());
+            order.push((subject.clone(), cells.len() + at, patterns[at].casts.len(), false));
             patterns[at].casts.push(cast.clone());
         }
-        let plan = LaunchPlan {
-            patterns,
-            ranks: self.ranks,
-            seed: launch_seed(self.seed, stage, block, &deployment.settings),
-            launch: Launch::Arm { block },
-            deployment: Some(deployment),
-            placement: self.placement.clone(),
-            arrivals: self.arrivals.clone(),
-            ..LaunchPlan::new(cells, self.schedule, self.seed)
+        let plan = |arm: &Settings| {
+            let settings = self.arms.job(arm);
+            let mut compared = self.arms.jobs();
+            compared.push(settings.clone());
+            LaunchPlan {
+                patterns: patterns.clone(),
+                ranks: self.ranks,
+                seed: launch_seed(self.seed, stage, block, &settings),
+                launch: Launch::Arm { block },
+                deployment: Some(Deployment { way: self.way, settings, compared }),
+                placement: self.placement.clone(),
+                arrivals: self.arrivals.clone(),
+                ..LaunchPlan::new(cells.clone(), self.schedule, self.seed)
+            }
         };
-        (plan, order)
+        let mut plans: Vec<LaunchPlan> = jobs.iter().map(plan).collect();
+        // The control is another job, with a seed of its own.
+        if let [first, second, ..] = &mut plans[..]
+            && first.seed == second.seed
+        {
+            second.seed ^= 1;
+        }
+        (plans, order)
     }
 }
+
+/// A subject with its index in a plan, its place there, and true for the first size of its collective.
+type SubjectPlace = (ArmSubject, usize, usize, bool);
 
 impl ArmLauncher for JobLauncher<'_, '_> {
     type Error = WorkflowError;
@@ -388,63 +540,43 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         subjects: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Option<ArmBlock>, WorkflowError> {
         self.base.clone_from(base);
-        let order = self.order(stage, number, (base, arms));
-        let known: usize = arms
-            .iter()
-            .chain([base])
-            .map(|arm| self.log.launches_of(stage, number, arm).filter(|launch| launch.outcome.is_ok()).count())
-            .sum();
-        let missing = order.len().saturating_sub(known);
-        let count = subjects.map_or(self.subjects.len(), BTreeSet::len);
-        let needed = self.mean_seconds(stage, count) * missing as f64;
-        let is_over = self.limit.is_some_and(|limit| self.spent + needed > limit);
-        if missing > 0 && number >= self.least && is_over {
-            return Ok(None);
-        }
-        let mut block = ArmBlock::default();
-        let mut before: BTreeMap<Settings, usize> = BTreeMap::new();
-        for arm in order {
-            let known = before.entry(arm.clone()).or_default();
-            match self.times(stage, number, known, &arm, subjects)? {
-                Ok((times, processors)) => {
-                    block.processors.entry(arm.clone()).or_default().push(processors);
-                    block.push(arm, times);
+        let jobs = self.jobs_of(stage, number, arms);
+        let mut failures = BlockFailures::default();
+        let launches = match self.recorded((stage, number), &jobs, &mut failures) {
+            Some(launches) => launches,
+            None => {
+                let count = subjects.map_or(self.subjects.len(), BTreeSet::len);
+                let needed = self.mean_seconds(stage, count) * jobs.len() as f64;
+                let is_over = self.limit.is_some_and(|limit| self.spent + needed > limit);
+                if self.session.stop.load(Ordering::Relaxed) {
+                    return Err(RunnerError::Interrupted.into());
                 }
-                Err(failure) if arm == *base => {
-                    let error = WorkflowError::DefaultFails(failure.why);
-                    if stage.is_search() {
-                        self.session.say(&error.to_string());
-                        return Ok(None);
-                    }
-                    return Err(error);
+                if number >= self.least && is_over {
+                    return Ok(None);
                 }
-                Err(failure) => {
-                    self.session.say(&format!("{} is left out: {}", describe(&arm), failure.why));
-                    block.failed.insert(arm, failure);
-                }
+                self.make((stage, number), &jobs, subjects, &mut failures)?
             }
+        };
+        if let Some(failure) = failures.failed.get(base) {
+            let error = WorkflowError::DefaultFails(failure.why.clone());
+            if stage.is_search() {
+                self.session.say(&error.to_string());
+                return Ok(None);
+            }
+            return Err(error);
+        }
+        let mut block = ArmBlock { failed: failures.failed, ..ArmBlock::default() };
+        for (arm, failure) in &block.failed {
+            self.session.say(&format!("{} is left out: {}", describe(arm), failure.why));
+        }
+        for launch in launches.into_iter().filter(|launch| !block.failed.contains_key(&launch.arm)) {
+            let times = launch.outcome.into_iter().flatten().map(|timed| (timed.subject, timed.time.0));
+            block.launches.entry(launch.arm).or_default().push(times.collect());
         }
         let barred = self.barred.iter().flat_map(|(arm, barred)| barred.iter().map(move |(it, why)| (arm, it, why)));
         block.barred = barred.map(|(arm, subject, why)| (arm.clone(), subject.clone(), why.clone())).collect();
         Ok(Some(block))
     }
-}
-
-/// The time of a subject from its loops: their mean. Without the slowest calls, unless means decide.
-fn summarize(subject: ArmSubject, loops: Vec<Loop>, middle: Middle) -> Option<SubjectTime> {
-    let loops: Vec<Loop> = loops.into_iter().filter(|it| !it.calls.is_empty()).collect();
-    let turn = loops.iter().map(|it| it.seconds / it.calls.len() as f64).fold(f64::INFINITY, f64::min);
-    let mut all: Vec<f64> = loops.iter().flat_map(|it| it.calls.clone()).collect();
-    let usual = median(&mut all)?;
-    let slow = all.iter().filter(|time| **time > SLOW * usual).count() as f64 / all.len() as f64;
-    let of_loop = |Loop { mut calls, .. }: Loop| {
-        calls.sort_by(f64::total_cmp);
-        let left_out = if middle == Middle::Mean { 0 } else { (LEFT_OUT * calls.len() as f64).ceil() as usize };
-        mean(&calls[..calls.len().saturating_sub(left_out).max(1)])
-    };
-    let calls = all.len() as u32;
-    let time = mean(loops.into_iter().map(of_loop).collect::<Vec<_>>());
-    Some(SubjectTime { subject, time: Seconds(time), calls, slow, turn: Seconds(turn) })
 }
 
 /// Returns the first line of an error, without the job's own words.

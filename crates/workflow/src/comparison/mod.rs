@@ -5,9 +5,11 @@
 //! | `arms` | arms by what they switch on |
 //! | `subjects` | calls, messages and guards that launches time |
 //! | `launcher` | blocks of launches, from the log if they are there |
+//! | `passes` | how often jobs take turns in a block |
 
 mod arms;
 mod launcher;
+mod passes;
 mod subjects;
 #[cfg(test)]
 mod tests;

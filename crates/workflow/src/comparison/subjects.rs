@@ -16,28 +16,26 @@ use crate::plan::timed;
 /// The message sizes of the guard set, for collectives that are not tuned.
 const GUARDED: [u64; 3] = [8, 4 << 10, 256 << 10];
 
-/// Time of a loop of calls, and the smallest and largest number of its calls. Launches differ by more than calls do, so
-/// that many short launches tell more than a few long ones.
-const LOOP: Seconds = Seconds(4e-3);
-const CALLS: (u32, u32) = (12, 400);
+/// Time of a turn: a loop of calls. Short, so that jobs alternate faster than the machine changes.
+pub(crate) const TURN: Seconds = Seconds(1.5e-3);
 
-/// The schedule of a launch of an arm: each subject is called in two unbroken loops, as programs and benchmarks do. After
-/// the time of the launch, if there is one, no second loops begin.
+/// Expected turns of a subject in a launch, with the calls before their loops and the time to wake a job.
+const TURNS: f64 = 8.0;
+
+/// Largest number of calls of a turn.
+const MOST_CALLS: u32 = 4000;
+
+/// The schedule of a launch of an arm: each subject is called in turns, which are unbroken loops, as programs and benchmarks
+/// make them.
 pub(crate) fn loop_schedule(timing: &TimingOptions, startup: Seconds, launch: Option<Seconds>) -> Schedule {
-    let usual = Schedule {
-        rounds_per_visit: CALLS.0,
-        max_rounds: 2 * CALLS.1,
-        loop_time: timing.calls.is_none().then_some(LOOP),
-        startup,
-        budget: launch,
-        ..Schedule::default()
-    };
-    timed(timing, usual)
+    let (least, most) = timing.calls.map_or((1, MOST_CALLS), |calls| (calls, calls));
+    let usual = Schedule { rounds_per_visit: least, startup, budget: launch, ..Schedule::default() };
+    Schedule { max_rounds: most, ..timed(timing, usual) }
 }
 
 /// Expected measuring time of a launch for each subject, in seconds.
 pub(crate) fn timing_per_subject() -> f64 {
-    2.0 * LOOP.0
+    TURNS * TURN.0
 }
 
 /// The messages of patterns, one by one.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use collrules_record::clock::LaunchEnd;
 use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::manifest::SIMULATED;
@@ -16,7 +17,8 @@ use collrules_record::{Bytes, Cell, Component, Layout, Placement, Plan, Ranks, S
 use collrules_rules::Collective;
 use collrules_runner::backend::Report;
 use collrules_runner::launch::LaunchPlan;
-use collrules_runner::wire::{CallEnd, WorkerEvent};
+use collrules_runner::turns::{JobFailure, Jobs, LoopTimes, Turn};
+use collrules_runner::wire::CallEnd;
 use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
 
@@ -42,10 +44,16 @@ enum Fault {
     Hangs(u64),
     /// The job dies before any call.
     Dies,
+    /// The job does not start while another one lives.
+    DiesBeside,
+    /// The memory does not suffice for the calls of this size in two jobs.
+    EndsBeside(u64),
     /// Something else ends the job in the call of this size.
     Ended(u64),
     /// The data of this size is wrong.
     Wrong(u64),
+    /// A rank uses a processor while the job sleeps.
+    Polls,
 }
 
 /// Jobs in which the arm is 1.25 times as fast as the default, and what goes wrong with them.
@@ -58,6 +66,15 @@ struct Scripted<'a> {
     jobs: Vec<Settings>,
     patience: Duration,
     silences: Vec<Duration>,
+}
+
+fn died(outside: bool) -> RunnerError {
+    RunnerError::JobDied {
+        status: "a rank was ended".to_owned(),
+        doing: "testing".to_owned(),
+        output: String::new(),
+        outside,
+    }
 }
 
 impl Backend for Scripted<'_> {
@@ -81,44 +98,74 @@ impl Backend for Scripted<'_> {
         Some(&mut self.patience)
     }
 
-    fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
-        let settings = plan.deployment.as_ref().map(|it| it.settings.clone()).unwrap_or_default();
-        let before = self.jobs.iter().filter(|job| **job == settings).count();
-        if self.interrupted == Some(self.jobs.len()) {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        self.jobs.push(settings.clone());
-        self.silences.push(self.patience);
-        let fault = (self.script)(&settings, before);
-        let died = |outside| RunnerError::JobDied {
-            status: "a rank was ended".to_owned(),
-            doing: "testing".to_owned(),
-            output: String::new(),
-            outside,
-        };
-        if fault == Fault::Dies {
-            return Err(died(false));
-        }
-        let noise = 1.0 + 0.01 * (plan.seed % 17) as f64 / 17.0;
-        for (cell, planned) in plan.cells.iter().enumerate() {
-            let bytes = planned.cell.bytes.0;
-            report(WorkerEvent::Checking { cell, candidate: 0 })?;
-            if fault == Fault::Wrong(bytes) {
-                report(WorkerEvent::Disqualified { cell, candidate: 0, why: "byte 3 is wrong".to_owned() })?;
-                continue;
+    fn measure(&mut self, _: &LaunchPlan, _: Report<'_>) -> Result<(), RunnerError> {
+        unreachable!("all jobs take turns")
+    }
+
+    fn start_jobs(&mut self, plans: &[LaunchPlan]) -> Result<Box<dyn Jobs + '_>, JobFailure> {
+        let mut faults = Vec::new();
+        for (job, plan) in plans.iter().enumerate() {
+            let settings = plan.deployment.as_ref().map(|it| it.settings.clone()).unwrap_or_default();
+            let before = self.jobs.iter().filter(|job| **job == settings).count();
+            if self.interrupted == Some(self.jobs.len()) {
+                self.stop.store(true, Ordering::Relaxed);
             }
-            if fault == Fault::Ended(bytes) {
-                return Err(died(true));
+            self.jobs.push(settings.clone());
+            self.silences.push(self.patience);
+            let fault = (self.script)(&settings, before);
+            if fault == Fault::Dies || fault == Fault::DiesBeside && plans.len() > 1 {
+                return Err(JobFailure { job, subject: None, error: died(false) });
             }
-            if fault == Fault::Hangs(bytes) {
+            faults.push(fault);
+        }
+        Ok(Box::new(ScriptedJobs { plans: plans.to_vec(), faults, patience: self.patience }))
+    }
+}
+
+/// Jobs that have started.
+struct ScriptedJobs {
+    plans: Vec<LaunchPlan>,
+    faults: Vec<Fault>,
+    patience: Duration,
+}
+
+impl ScriptedJobs {
+    fn bytes(&self, subject: usize) -> u64 {
+        self.plans[0].cells[subject].cell.bytes.0
+    }
+}
+
+impl Jobs for ScriptedJobs {
+    fn check(&mut self, job: usize, subject: usize) -> Result<Vec<(usize, String)>, RunnerError> {
+        let is_wrong = self.faults[job] == Fault::Wrong(self.bytes(subject));
+        Ok(if is_wrong { vec![(0, "byte 3 is wrong".to_owned())] } else { Vec::new() })
+    }
+
+    fn time(&mut self, job: usize, turns: &[Turn]) -> Result<Vec<Option<LoopTimes>>, RunnerError> {
+        let bytes = self.bytes(turns[0].subject);
+        match self.faults[job] {
+            Fault::Ended(size) if size == bytes => return Err(died(true)),
+            Fault::EndsBeside(size) if size == bytes && self.plans.len() > 1 => return Err(died(false)),
+            Fault::Hangs(size) if size == bytes => {
                 let (seconds, doing) = (self.patience.as_secs(), "calling".to_owned());
                 return Err(RunnerError::JobHung { seconds, doing, output: String::new() });
             }
-            let time = 1e-3 * noise / if settings.is_empty() { 1.0 } else { 1.25 };
-            let rounds = vec![vec![[time, time, time]]; 20];
-            report(WorkerEvent::Visited { cell, visit: 0, candidates: vec![0], rounds, seconds: 0.01, at: CALLING })?;
+            _ => {}
         }
-        Ok(())
+        let plan = &self.plans[job];
+        let settings = plan.deployment.as_ref().map(|it| it.settings.clone()).unwrap_or_default();
+        let noise = 1.0 + 0.01 * (plan.seed % 17) as f64 / 17.0;
+        let time = 1e-3 * noise / if settings.is_empty() { 1.0 } else { 1.25 };
+        Ok(vec![Some(LoopTimes { mean: time, usual: time, lap: time }); turns.len()])
+    }
+
+    fn end(&mut self) -> Result<Vec<LaunchEnd>, JobFailure> {
+        let asleep = |fault: &Fault| if *fault == Fault::Polls { 0.9 } else { 0.001 };
+        Ok(self.faults.iter().map(|it| LaunchEnd { asleep: Some(asleep(it)), ..LaunchEnd::default() }).collect())
+    }
+
+    fn elapsed(&self) -> f64 {
+        CALLING * self.plans.len() as f64
     }
 }
 
@@ -210,7 +257,7 @@ fn a_call_that_hangs_is_left_out_and_patience_does_not_grow() {
     let others: Vec<_> = played.verdicts().into_iter().filter(|(bytes, _)| *bytes != 1024).collect();
     assert_eq!(others, [(8, Outcome::Faster), (65536, Outcome::Faster)]);
     let blocks = played.compared().blocks.len();
-    assert_eq!(played.of_arm(), 2 + blocks, "two tries, then without the call");
+    assert_eq!(played.of_arm(), 4 + blocks, "two tries, each with a job alone, then without the call");
     assert_eq!(played.silences[0], USUAL);
     assert_eq!(played.silences.last(), Some(&(USUAL / 8)));
     assert!(played.silences.is_sorted_by(|before, after| before >= after), "{:?}", played.silences);
@@ -221,22 +268,23 @@ fn an_arm_whose_jobs_die_is_given_up() {
     let dies = |settings: &Settings, _| if settings.is_empty() { Fault::None } else { Fault::Dies };
     for (stage, tries) in [(Stage::Rules, 3), (Stage::Tuning, 1), (Stage::Alone, 1)] {
         let played = play_once(stage, &dies);
-        assert_eq!((played.of_arm(), played.compared().failed.contains_key(&arm())), (tries, true), "{stage:?}");
+        // Alone as well.
+        assert_eq!((played.of_arm(), played.compared().failed.contains_key(&arm())), (2 * tries, true), "{stage:?}");
         assert!(played.verdicts().is_empty());
     }
 }
 
 #[test]
 fn what_ends_a_job_from_outside_blames_no_call() {
-    // Every other job.
-    let ended = |settings: &Settings, before: usize| match settings.is_empty() || before % 2 == 1 {
+    // Two jobs of three, so that one next to another is ended, and one alone.
+    let ended = |settings: &Settings, before: usize| match settings.is_empty() || before % 3 == 2 {
         true => Fault::None,
         false => Fault::Ended(1024),
     };
     let played = play_once(Stage::Rules, &ended);
     assert_eq!(played.barred(), [0; 0]);
     assert_eq!(played.verdicts(), SIZES.map(|bytes| (bytes, Outcome::Faster)));
-    assert_eq!(played.of_arm(), 2 * played.compared().blocks.len());
+    assert_eq!(played.of_arm(), 3 * played.compared().blocks.len());
 }
 
 #[test]
@@ -251,24 +299,54 @@ fn wrong_data_loses_a_rule_and_keeps_settings_out() {
     assert_eq!(settings.of_arm(), 1);
 }
 
+/// Whether the jobs of each block lived at the same time.
+fn side_by_side(script: &dyn Fn(&Settings, usize) -> Fault) -> Vec<bool> {
+    let home = tempfile::tempdir().expect("a directory");
+    let played = play(home.path(), (Stage::Rules, (None, 0)), script, None);
+    assert_eq!(played.verdicts(), SIZES.map(|bytes| (bytes, Outcome::Faster)));
+    let logged = ComparisonLog::open(&RunDir::derived(home.path()).expect("is there")).expect("reads");
+    let of_arm = logged.launches().iter().filter(|launch| !launch.arm.is_empty() && launch.outcome.is_ok());
+    of_arm.map(|launch| launch.side_by_side).collect()
+}
+
+#[test]
+fn jobs_that_cannot_live_at_the_same_time_run_one_after_the_other() {
+    let of_arm =
+        |fault: Fault| move |settings: &Settings, _: usize| if settings.is_empty() { Fault::None } else { fault };
+    assert!(side_by_side(&of_arm(Fault::None)).iter().all(|together| *together));
+    assert!(side_by_side(&of_arm(Fault::DiesBeside)).iter().all(|together| !together), "found in the first block");
+    assert!(side_by_side(&of_arm(Fault::EndsBeside(65536))).iter().all(|together| !together));
+    assert!(side_by_side(&of_arm(Fault::Polls)).iter().all(|together| !together));
+    // One failure next to others may be chance.
+    let once = |settings: &Settings, before: usize| match (settings.is_empty(), before) {
+        (false, 2) => Fault::EndsBeside(8),
+        _ => Fault::None,
+    };
+    assert!(side_by_side(&once).iter().all(|together| *together));
+}
+
+#[test]
+fn one_block_in_four_has_a_control() {
+    let played = play_once(Stage::Rules, &|_, _| Fault::None);
+    let compared = played.compared();
+    let controls = compared.blocks.iter().map(|block| block.launches[&Settings::new()].len());
+    assert!(controls.enumerate().all(|(block, launches)| launches == if block % 4 == 0 { 2 } else { 1 }));
+    assert!(compared.control.is_some_and(|control| (control.point - 1.0).abs() < 0.02), "{:?}", compared.control);
+}
+
 #[test]
 fn nothing_is_compared_with_a_default_that_fails() {
     let fails = |settings: &Settings, _| if settings.is_empty() { Fault::Dies } else { Fault::None };
     let rules = play_once(Stage::Rules, &fails);
     assert!(matches!(rules.compared, Err(WorkflowError::DefaultFails(_))), "{:?}", rules.compared);
-    assert_eq!(rules.jobs.len() - rules.of_arm(), 3);
+    assert_eq!(rules.jobs.len() - rules.of_arm(), 6, "three tries, each with a job alone");
     let search = play_once(Stage::Alone, &fails);
     assert!(search.compared().blocks.is_empty(), "a search ends, and the rest of a tuning goes on");
 }
 
 #[test]
 fn an_interrupted_comparison_measures_and_decides_nothing_twice() {
-    // A call hangs, and a job of each dies.
-    let script = |settings: &Settings, before: usize| match (settings.is_empty(), before) {
-        (true, 1) | (false, 4) => Fault::Dies,
-        (false, _) => Fault::Hangs(65536),
-        _ => Fault::None,
-    };
+    let script = |settings: &Settings, _: usize| if settings.is_empty() { Fault::None } else { Fault::Hangs(65536) };
     let home = tempfile::tempdir().expect("a directory");
     let all = (Stage::Rules, (None, 0));
     let whole = play(home.path(), all, &script, None);
@@ -280,15 +358,11 @@ fn an_interrupted_comparison_measures_and_decides_nothing_twice() {
         let is_interrupted =
             matches!(begun.compared, Err(WorkflowError::Runner(RunnerError::Interrupted))) || begun.compared.is_ok();
         assert!(is_interrupted, "{:?}", begun.compared);
-        let logged = ComparisonLog::open(&RunDir::derived(home.path()).expect("is there")).expect("reads");
-        let before = |settings: &Settings| logged.launches().iter().filter(|it| it.arm == *settings).count();
-        let counted = [before(&Settings::new()), before(&arm())];
-        let go_on =
-            |settings: &Settings, now: usize| script(settings, counted[usize::from(!settings.is_empty())] + now);
-        let resumed = play(home.path(), all, &go_on, None);
+        let resumed = play(home.path(), all, &script, None);
         assert_eq!(resumed.compared(), expected, "interrupted in job {interrupted}");
-        assert_eq!(logged.launches().len() + resumed.jobs.len(), whole.jobs.len(), "interrupted in job {interrupted}");
-        assert_eq!(play(home.path(), all, &go_on, None).jobs.len(), 0, "all is in the log");
+        let again = begun.jobs.len() + resumed.jobs.len() - whole.jobs.len();
+        assert!(again <= 4, "only the block is made again: {again} jobs, interrupted in job {interrupted}");
+        assert_eq!(play(home.path(), all, &script, None).jobs.len(), 0, "all is in the log");
     }
 }
 
@@ -301,7 +375,8 @@ fn no_block_begins_without_time_for_it_but_the_least() {
         let played = play(home.path(), (Stage::Rules, (Some(seconds), least)), &none, None);
         played.compared().blocks.len()
     };
-    assert_eq!(blocks(3.4 * block, 2), 3);
+    // The first block has a control.
+    assert_eq!(blocks(3.9 * block, 2), 3);
     assert_eq!(blocks(0.1 * block, 2), 2, "fewer say nothing");
     assert_eq!(blocks(0.1 * block, 0), 0);
 }

@@ -36,6 +36,7 @@ pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Fina
         guarded: guarded.collect(),
         memory: None,
         pairs: result.pairs,
+        control: None,
         standing: result.verdict,
     }
 }

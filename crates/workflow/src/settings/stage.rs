@@ -19,8 +19,8 @@ use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
 use collrules_runner::circumstances::is_same_value;
 use collrules_tuner::comparison::{
-    ArmBlock, ArmDemand, CLASSES, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, class, compare,
-    default_launches, search as run_design, speedups,
+    AT_ONCE, ArmBlock, ArmDemand, CLASSES, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, class, compare,
+    search as run_design, speedups,
 };
 
 use super::describe_finalist;
@@ -34,8 +34,8 @@ use crate::error::WorkflowError;
 use crate::plan::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::prove::ProvenRun;
 
-/// Blocks of a search, each with a launch of about every value: two alone, and two of the foldover.
-const BLOCKS: f64 = 4.0;
+/// Rounds of a search, each with a launch of about every value: two alone, and two of the foldover.
+const ROUNDS: f64 = 4.0;
 
 /// Blocks before the first look at the best combinations.
 const FIRST_LOOK: u32 = 4;
@@ -93,9 +93,9 @@ impl ProvenRun<'_, '_> {
         };
         let few = subjects(&screened);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
-        let of_block = (values + default_launches(Stage::Alone, values)) as f64;
+        let of_round = (values + values.div_ceil(AT_ONCE)) as f64;
         let launch = startup.0 + timing_per_subject() * few.len() as f64;
-        let least = of_block * launch / SEARCH;
+        let least = of_round * launch / SEARCH;
         if left.is_some_and(|left| left < least) {
             session.say(&format!(
                 "settings: not searched, since starting a job takes {startup}; --budget {:.0}s is enough",
@@ -113,7 +113,7 @@ impl ProvenRun<'_, '_> {
             loop_schedule(&options.timing, startup, launch)
         };
         let Measurement { started, manifest, .. } = measured;
-        let timed = schedule(BLOCKS * of_block, SEARCH, few.len());
+        let timed = schedule(ROUNDS * of_round, SEARCH, few.len());
         let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
         let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
         jobs.subjects = few;
@@ -155,6 +155,7 @@ impl ProvenRun<'_, '_> {
         jobs.log.conclude(Stage::Tuning)?;
         let finalists = compared.arms.iter().map(|result| Finalist {
             memory: jobs.memory(Stage::Tuning, &result.arm),
+            control: compared.control,
             ..describe_finalist(result, &asked)
         });
         let finalists: Vec<Finalist> = finalists.collect();

@@ -31,7 +31,7 @@ fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
         assert!(matches!(ended, Err(WorkflowError::Unvalidated { .. })), "{ended:?}");
     };
     interrupted(u32::MAX, 0, usize::MAX);
-    interrupted(0, 20, 6);
+    interrupted(0, 20, 2);
     // As if it had ended while the line of the last launch was written.
     let log = stage.read(rundir::COMPARISON);
     let kept = log.rfind("\n{").unwrap() + 1;

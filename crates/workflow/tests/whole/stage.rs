@@ -18,6 +18,7 @@ use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Seconds, Sur
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, load};
 use collrules_runner::launch::LaunchPlan;
+use collrules_runner::turns::{JobFailure, Jobs};
 use collrules_runner::wire::{CallEnd, WorkerEvent};
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::analyze::Source;
@@ -34,6 +35,15 @@ struct Mortal {
     /// Time that a launch takes to start.
     pause: Duration,
     launches: Rc<Counter<u32>>,
+}
+
+fn died() -> RunnerError {
+    RunnerError::JobDied {
+        status: "a rank was ended".to_owned(),
+        doing: "testing".to_owned(),
+        output: String::new(),
+        outside: true,
+    }
 }
 
 /// Events of a job that dies.
@@ -67,17 +77,21 @@ impl Backend for Mortal {
             if let Some(left) = &mut left {
                 if *left == 0 {
                     self.lives.set(self.lives.get() - 1);
-                    return Err(RunnerError::JobDied {
-                        status: "a rank was ended".to_owned(),
-                        doing: "testing".to_owned(),
-                        output: String::new(),
-                        outside: true,
-                    });
+                    return Err(died());
                 }
                 *left -= 1;
             }
             report(event)
         })
+    }
+
+    fn start_jobs(&mut self, plans: &[LaunchPlan]) -> Result<Box<dyn Jobs + '_>, JobFailure> {
+        self.launches.set(self.launches.get() + plans.len() as u32);
+        if let Some(left) = self.lives.get().checked_sub(1) {
+            self.lives.set(left);
+            return Err(JobFailure { job: 0, subject: None, error: died() });
+        }
+        self.cluster.start_jobs(plans)
     }
 
     fn parameters(&self) -> Result<Parameters, RunnerError> {
@@ -110,7 +124,7 @@ pub(crate) struct Stage {
     pub(crate) deaths: u32,
     /// Failures of a session before it ends.
     pub(crate) failures: u32,
-    /// Launches of comparisons in a session, before it is interrupted.
+    /// Blocks of comparisons in a session, before it is interrupted.
     pub(crate) patience: usize,
     /// The batch job of a session.
     pub(crate) allocation: Option<Allocation>,
@@ -222,7 +236,7 @@ impl Stage {
             Event::Note(note) => notes.push(note.to_owned()),
             Event::Concluded { .. } => *concluded += 1,
             Event::Compared { .. } => *compared += 1,
-            Event::ArmLaunch { .. } => match patience.checked_sub(1) {
+            Event::ArmBlock { .. } => match patience.checked_sub(1) {
                 Some(left) => patience = left,
                 None => stopped.store(true, Ordering::Relaxed),
             },

@@ -5,7 +5,7 @@ use crate::sync::{Began, Begun};
 
 /// Timing of one call on this rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Turn {
+pub(crate) struct CallTiming {
     /// Start in nanoseconds, on the clock that also gives the end.
     pub(crate) at: i64,
     pub(crate) seconds: f64,
@@ -15,17 +15,17 @@ pub(crate) struct Turn {
 
 /// Makes this many calls one after the other, each between a start and an end, and appends their times. A failed call
 /// ends the loop, with its place.
-pub(crate) fn turns<E>(
+pub(crate) fn time_calls<E>(
     count: usize,
     mut begin: impl FnMut(usize) -> Begun,
     mut call: impl FnMut(usize) -> Result<(), E>,
     mut end: impl FnMut() -> i64,
-    taken: &mut Vec<Turn>,
+    taken: &mut Vec<CallTiming>,
 ) -> Result<(), (usize, E)> {
     for place in 0..count {
         let Begun { at, began } = begin(place);
         let result = call(place);
-        taken.push(Turn { at, seconds: seconds(end() - at), began });
+        taken.push(CallTiming { at, seconds: seconds(end() - at), began });
         result.map_err(|error| (place, error))?;
     }
     Ok(())
@@ -44,7 +44,7 @@ mod tests {
             if place < 2 { Ok(()) } else { Err("out") }
         };
         let mut taken = Vec::new();
-        assert_eq!(turns(5, begin, call, || time.get(), &mut taken), Err((2, "out")));
+        assert_eq!(time_calls(5, begin, call, || time.get(), &mut taken), Err((2, "out")));
         let expected = [(1e-6, Began::InTime), (2e-6, Began::Missed), (3e-6, Began::Missed)];
         assert_eq!(taken.len(), 3);
         for (turn, (seconds, began)) in taken.iter().zip(expected) {

@@ -1,0 +1,126 @@
+//! A job that sleeps, except in its turns, which the controller gives it one by one.
+
+use std::io::{self, BufRead};
+
+use collrules_record::clock::{ClockFact, LaunchEnd};
+use collrules_runner::launch::LaunchPlan;
+use collrules_runner::turns::Turn;
+use collrules_runner::wire::{TurnRequest, WorkerEvent};
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::{now, seconds};
+use crate::control::Control;
+use crate::error::WorkerError;
+use crate::faults::Faults;
+use crate::measure::Member;
+use crate::report::report;
+use crate::sleepers::Sleepers;
+
+/// Seconds after which the common clock is set again before the next turn, if calls need it.
+const CHECK_INTERVAL: f64 = 1.0;
+
+/// A command from rank 0 to all ranks.
+#[derive(Serialize, Deserialize)]
+enum TurnCommand {
+    /// Call a subject with checked data.
+    Check(usize),
+    /// Time loops of calls, after the common clock was set.
+    Time { turns: Vec<Turn>, sets_clock: bool },
+    /// Leave.
+    End,
+}
+
+/// Takes turns until the controller ends the job.
+pub(crate) fn run(control: &Control, plan: &LaunchPlan, faults: &Faults) -> Result<(), WorkerError> {
+    faults.poll(control.rank());
+    let sleepers = Sleepers::new(control);
+    report(control, &WorkerEvent::Asleep);
+    let mut resident = Resident { control, sleepers, member: None, asleep: [0.0; 2] };
+    loop {
+        let command = resident.next_command()?;
+        // Ranks of other jobs start as well until the first turn.
+        let member = resident.member.get_or_insert_with(|| Member::new(control, None, plan, faults));
+        match command {
+            TurnCommand::Check(subject) => {
+                let failed = member.open(subject, &mut |_| {})?.failed;
+                report(control, &WorkerEvent::Checked { subject, failed });
+            }
+            TurnCommand::Time { turns, sets_clock } => {
+                if sets_clock {
+                    member.set_clock();
+                }
+                let mut times = Vec::with_capacity(turns.len());
+                for turn in &turns {
+                    times.push(member.take_turn(turn)?);
+                }
+                report(control, &WorkerEvent::Timed(times));
+            }
+            TurnCommand::End => {
+                let asleep = resident.share_asleep();
+                let end = resident.member.as_ref().map_or_else(LaunchEnd::default, Member::end);
+                report(control, &WorkerEvent::Clock(ClockFact::End(LaunchEnd { asleep, ..end })));
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A rank between turns.
+struct Resident<'a> {
+    control: &'a Control,
+    sleepers: Sleepers<'a>,
+    /// Its part in turns, from the first on.
+    member: Option<Member<'a>>,
+    /// Seconds of processor time while asleep, and seconds asleep.
+    asleep: [f64; 2],
+}
+
+impl Resident<'_> {
+    /// Sleeps until the next command.
+    fn next_command(&mut self) -> Result<TurnCommand, WorkerError> {
+        let (used, since) = (processor_seconds(), now());
+        let request = if self.control.is_root() { Some(self.read_request()?) } else { None };
+        if !self.control.is_root() {
+            self.sleepers.sleep();
+        }
+        let command = self.control.broadcast(request);
+        self.asleep[0] += processor_seconds() - used;
+        self.asleep[1] += seconds(now() - since);
+        if !self.control.is_root() {
+            self.sleepers.wake();
+        }
+        Ok(command)
+    }
+
+    /// Waits for the next request of the controller, and wakes the ranks of this node for it. At the end of the input, the
+    /// controller is gone.
+    fn read_request(&self) -> Result<TurnCommand, WorkerError> {
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line).unwrap_or_default();
+        let request = if read == 0 { Ok(TurnRequest::End) } else { serde_json::from_str(&line) };
+        let request = request.map_err(|error| WorkerError::BadRequest(error.to_string()))?;
+        self.sleepers.wake();
+        Ok(match request {
+            TurnRequest::Check(subject) => TurnCommand::Check(subject),
+            TurnRequest::Time(turns) => {
+                let is_due = |member: &Member<'_>| member.seconds_since_clock() > CHECK_INTERVAL;
+                TurnCommand::Time { turns, sets_clock: self.member.as_ref().is_some_and(is_due) }
+            }
+            TurnRequest::End => TurnCommand::End,
+        })
+    }
+
+    /// The share of a processor that the busiest rank used while it slept, on rank 0.
+    fn share_asleep(&self) -> Option<f64> {
+        let [used, all] = self.asleep;
+        let shares = self.control.gather(self.control.ranks(), if all > 0.0 { used / all } else { 0.0 });
+        shares.into_iter().reduce(f64::max)
+    }
+}
+
+/// Processor time of this process so far, in seconds.
+fn processor_seconds() -> f64 {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+        .map_or(0.0, |time| time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
+}
