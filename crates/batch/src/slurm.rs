@@ -90,11 +90,21 @@ fn srun(here: &dyn Here, slots: Option<u32>) -> Option<BatchLauncher> {
     // Ranks in the order of nodes, as mpirun has them; the task goes to rank 0 alone; one rank that fails ends all.
     let mut words: Vec<String> =
         ["srun", "--distribution=block", "--input=0", "--unbuffered", "--kill-on-bad-exit=1"].map(str::to_owned).into();
+    // Jobs that take turns are steps at the same time.
+    words.extend(shares_steps(here).then(|| "--overlap".to_owned()));
     words.push(format!("--mpi={kind}"));
     if let Some(slots) = slots.filter(|_| here.variable("SLURM_NTASKS").is_none()) {
         words.push(format!("--ntasks={slots}"));
     }
     Some(BatchLauncher { words, preferred })
+}
+
+/// Returns true if steps share processors only if they ask for it: since Slurm 20.11.
+fn shares_steps(here: &dyn Here) -> bool {
+    let said = here.answer(&["srun", "--version"]).unwrap_or_default();
+    let mut numbers = said.trim().trim_start_matches("slurm ").split('.').map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    version >= (20, 11)
 }
 
 /// Steps of the job other than the one in which this process runs.
@@ -134,7 +144,8 @@ mod tests {
     use super::*;
     use crate::here::made::Made;
 
-    const BATCH: [(&str, &str); 7] = [
+    const BATCH: [(&str, &str); 8] = [
+        ("srun --version", "slurm 22.05.8\n"),
         ("SLURM_JOB_ID", "12"),
         ("SLURM_JOB_PARTITION", "main"),
         ("SLURM_JOB_NUM_NODES", "3"),
@@ -153,6 +164,7 @@ mod tests {
         assert_eq!(found.allocation.to_string(), "Slurm job 12 in main: 3 nodes, 6 slots, 4.8 min left");
         let own = found.own.expect("srun starts MPI jobs");
         assert_eq!((own.words.last().map(String::as_str), own.preferred), (Some("--mpi=pmix"), None));
+        assert!(own.words.contains(&"--overlap".to_owned()), "steps at the same time: {:?}", own.words);
         assert_eq!(found.others, ["12.3 stress"]);
     }
 

@@ -122,8 +122,9 @@ pub struct ArmLaunch {
     pub at: String,
     /// Duration of the block, divided by the number of its launches; of a job that failed, until it failed.
     pub seconds: Seconds,
-    /// True if the jobs of the block lived at the same time and took turns; else they ran one after the other.
-    pub side_by_side: bool,
+    /// Reason why the jobs of the block ran one after the other; none if they lived at the same time and took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// Memory of the largest rank at the end; missing where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,

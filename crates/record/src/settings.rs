@@ -174,6 +174,9 @@ pub struct Finalist {
     /// The speedup of a second launch of the default over the first one: 1 if the comparison is right. Missing without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Estimate>,
+    /// Reason why launches were compared one after the other; missing if they were compared side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// Verdict on installing it for all.
     pub standing: SettingsVerdict,
 }

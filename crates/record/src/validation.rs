@@ -168,6 +168,9 @@ pub struct Round {
     /// The speedup of a second launch without the file over the first one: 1 if the comparison is right. Missing without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Estimate>,
+    /// Reason why launches were compared one after the other; missing if they were compared side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<String>,
     /// Number of cells that were not compared for lack of time.
     pub unreached: usize,
     /// Cells that could not be compared, and why.

@@ -11,7 +11,7 @@ use collrules_rules::settings::show_value;
 use collrules_rules::words::{counted, listed, some};
 
 use crate::document::{Block, Document};
-use crate::words::{ratio, times};
+use crate::words::{describe_way, ratio, times};
 
 /// Names that a sentence lists at most.
 const LISTED: usize = 4;
@@ -141,11 +141,13 @@ pub(crate) fn refusal(finalist: &Finalist) -> String {
 
 fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String> {
     let mut said = vec![format!(
-        "Settings: {} faster with {}, over all sizes that were asked for ({} on {}).",
+        "Settings: {} faster with {}, over all sizes that were asked for ({} on {}, {}{}).",
         ratio(finalist.speedup),
         name(&finalist.settings),
         counted(finalist.pairs, "pair"),
         some(&found.nodes, LISTED),
+        describe_way(finalist.apart.as_deref()),
+        finalist.control.map_or_else(String::new, |control| format!("; control {}", ratio(control))),
     )];
     if let Some(both) = finalist.with_rules {
         said.push(format!("With the rules on top: {}.", ratio(both)));

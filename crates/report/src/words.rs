@@ -51,6 +51,11 @@ pub fn ratio(estimate: Estimate) -> String {
     times(estimate.point) + &ends(estimate, number)
 }
 
+/// How launches were compared: side by side, or one after the other with the reason.
+pub(crate) fn describe_way(apart: Option<&str>) -> String {
+    apart.map_or_else(|| "side by side".to_owned(), |why| format!("one after the other: {why}"))
+}
+
 /// The interval of an estimate, ` (1.21 to 1.30)`, if it has one.
 pub fn ends(estimate: Estimate, say: impl Fn(f64) -> String) -> String {
     match (estimate.low, estimate.high) {

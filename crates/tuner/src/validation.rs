@@ -39,6 +39,7 @@ pub fn describe_round(
         cells,
         speedup: result.and_then(|result| result.speedup),
         control: compared.control,
+        apart: compared.apart.clone(),
         failed: list_failed(compared, arm, is_decided),
         ..Round::default()
     }

@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use collrules_record::options::{Launching, SystemOptions};
+use collrules_record::plan::{Deployment, Schedule};
 use collrules_record::units::Bytes;
-use collrules_record::{Cell, Placement, Survey};
+use collrules_record::{Cell, Launch, Placement, Survey};
 use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
+use collrules_runner::launch::LaunchPlan;
 use collrules_runner::mpi::MpiBackend;
+use collrules_runner::turns::JobFailure;
 use collrules_runner::{Backend, serving};
 use collrules_workflow::WorkflowError;
 use collrules_workflow::start;
@@ -80,6 +83,7 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
         }
     };
     findings.extend(job::examine(&survey));
+    findings.push(compare_side_by_side(&mut backend, &survey));
     match known_release(&survey) {
         Err(error) => findings.push(DoctorFinding::problem("release", error.to_string())),
         Ok(release) => {
@@ -88,6 +92,27 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
         }
     }
     findings
+}
+
+/// Checks that two jobs can live at the same time, since comparisons side by side need fewer launches.
+fn compare_side_by_side(backend: &mut MpiBackend, survey: &Survey) -> DoctorFinding {
+    let plan = LaunchPlan {
+        ranks: survey.slots(),
+        launch: Launch::Arm { block: 0 },
+        deployment: Some(Deployment::new(BTreeMap::new())),
+        ..LaunchPlan::new(Vec::new(), Schedule::default(), 0)
+    };
+    let ended = backend.start_jobs(&[plan.clone(), plan]).and_then(|mut jobs| jobs.end());
+    match ended {
+        Ok(_) => {
+            DoctorFinding::ok("comparison", "two jobs can live at the same time: launches are compared side by side")
+        }
+        Err(JobFailure { error, .. }) => {
+            let why = error.to_string();
+            let why = why.lines().next().unwrap_or_default().to_owned();
+            DoctorFinding::note("comparison", format!("launches are compared one after the other: {why}"))
+        }
+    }
 }
 
 /// Reports the component that each collective uses on all slots.

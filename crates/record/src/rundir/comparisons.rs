@@ -142,7 +142,7 @@ mod tests {
             arm: arm.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             at: String::new(),
             seconds: Seconds(1.0),
-            side_by_side: true,
+            apart: None,
             resident: None,
             asleep: None,
             outcome: Ok(vec![SubjectTime {

@@ -8,7 +8,7 @@ use collrules_rules::registry;
 use crate::cells::describe_outcome;
 use crate::document::Block;
 use crate::gains::Gains;
-use crate::words::{percent, ratio};
+use crate::words::{describe_way, percent, ratio};
 
 /// Numbers of sizes by outcome, and the criteria.
 pub(crate) fn numbers(validation: &Validation) -> Block {
@@ -25,6 +25,8 @@ pub(crate) fn numbers(validation: &Validation) -> Block {
     let rows = [
         ("version of Open MPI", validation.version.to_string()),
         ("pairs of fresh launches, without and with the rules file", round.pairs.to_string()),
+        ("compared", describe_way(round.apart.as_deref())),
+        ("speedup of a second launch without it (control)", round.control.map_or("-".to_owned(), ratio)),
         ("sizes compared", round.cells.len().to_string()),
         ("of these, between the sizes measured for tuning", count(&|cell| !cell.tuned).to_string()),
         ("sizes not compared", round.unreached.to_string()),

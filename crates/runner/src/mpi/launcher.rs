@@ -263,7 +263,7 @@ impl Launcher {
 }
 
 /// Returns true if a start failed for a transient reason, before anything was done.
-fn is_worth_another_try(error: &RunnerError) -> bool {
+pub(super) fn is_worth_another_try(error: &RunnerError) -> bool {
     match error {
         // One start in ten hung in the launcher of a 6.0.0a1 before it handed on its input.
         RunnerError::StartHung { .. } => true,

@@ -28,7 +28,7 @@ use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::steps::Steps;
 use collrules_rules::{Collective, Distribution, RuleTable};
 
-use launcher::JobStart;
+use launcher::{JobStart, is_worth_another_try};
 pub use launcher::{Launcher, LauncherOptions};
 use transport::TransportLog;
 use turns::MpiJobs;
@@ -341,6 +341,31 @@ impl MpiBackend {
         JobStart { changes, ..own }
     }
 
+    /// Starts jobs, and waits until all of them sleep.
+    fn start_asleep(&self, plans: &[LaunchPlan]) -> Result<MpiJobs<'_>, JobFailure> {
+        let began = Instant::now();
+        let mut started = Vec::with_capacity(plans.len());
+        for (job, plan) in plans.iter().enumerate() {
+            let own = plan.deployment.clone().unwrap_or_else(|| Deployment::new(BTreeMap::new()));
+            let start = self.with_reset(&self.start_as_users_do(&own, plan.ranks));
+            let request =
+                WorkerRequest { protocol: PROTOCOL, task: Task::TakeTurns(plan.clone()), layout: self.layout };
+            let conversation = self.launcher.begin(&start, &request);
+            started.push(conversation.map_err(|error| JobFailure { job, subject: None, error })?);
+        }
+        let mut jobs = MpiJobs {
+            launcher: &self.launcher,
+            plans: plans.to_vec(),
+            conversations: started,
+            began,
+            first_start: None,
+        };
+        for job in 0..plans.len() {
+            jobs.wait_until_asleep(job).map_err(|error| JobFailure { job, subject: None, error })?;
+        }
+        Ok(jobs)
+    }
+
     /// The changes to the environment of every job, in addition to those of one.
     fn with_reset(&self, start: &JobStart) -> JobStart {
         let changes = deployed::combine(start.changes.clone(), deployed::environment(&self.reset, &[]));
@@ -429,27 +454,11 @@ impl Backend for MpiBackend {
     }
 
     fn start_jobs(&mut self, plans: &[LaunchPlan]) -> Result<Box<dyn Jobs + '_>, JobFailure> {
-        let began = Instant::now();
-        let mut started = Vec::with_capacity(plans.len());
-        for (job, plan) in plans.iter().enumerate() {
-            let own = plan.deployment.clone().unwrap_or_else(|| Deployment::new(BTreeMap::new()));
-            let start = self.with_reset(&self.start_as_users_do(&own, plan.ranks));
-            let request =
-                WorkerRequest { protocol: PROTOCOL, task: Task::TakeTurns(plan.clone()), layout: self.layout };
-            let conversation = self.launcher.begin(&start, &request);
-            started.push(conversation.map_err(|error| JobFailure { job, subject: None, error })?);
-        }
-        let mut jobs = MpiJobs {
-            launcher: &self.launcher,
-            plans: plans.to_vec(),
-            conversations: started,
-            began,
-            first_start: None,
+        let jobs = match self.start_asleep(plans) {
+            Err(JobFailure { error, .. }) if is_worth_another_try(&error) => self.start_asleep(plans),
+            started => started,
         };
-        for job in 0..plans.len() {
-            jobs.wait_until_asleep(job).map_err(|error| JobFailure { job, subject: None, error })?;
-        }
-        Ok(Box::new(jobs))
+        Ok(Box::new(jobs?))
     }
 
     fn serving(

@@ -26,6 +26,8 @@ pub type SubjectTimes = BTreeMap<ArmSubject, f64>;
 pub struct ArmBlock {
     /// The times of each launch that did not fail, by arm. Of two launches of the base, the second is the control.
     pub launches: BTreeMap<Settings, Vec<SubjectTimes>>,
+    /// Reason why its jobs ran one after the other; none if they took turns.
+    pub apart: Option<String>,
     /// Arms whose jobs fail, whatever they call.
     pub failed: BTreeMap<Settings, LaunchFailure>,
     /// Subjects that fail with an arm, so that they are no longer timed with it (without the arm's rules, for the default), and

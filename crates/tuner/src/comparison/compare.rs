@@ -81,6 +81,8 @@ pub struct Compared {
     pub barred: Vec<(Settings, ArmSubject, String)>,
     /// The speedup of a second launch of the base over the first: 1 if the comparison is right. None without one.
     pub control: Option<Estimate>,
+    /// Reason why jobs ran one after the other in some block; none if they took turns.
+    pub apart: Option<String>,
     /// All blocks.
     pub blocks: Vec<ArmBlock>,
 }
@@ -173,6 +175,7 @@ pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) ->
     let is_off = compared.control.is_some_and(|control| comparison.criteria.is_off(control));
     let is_confirmed = |result: &ArmResult| result.verdict == SettingsVerdict::Confirmed;
     compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
+    compared.apart = launched.blocks.iter().find_map(|block| block.apart.clone());
     compared.blocks = launched.blocks;
     Ok(compared)
 }

@@ -107,7 +107,7 @@ fn only_launches_of_the_default_that_chose_nothing_are_read() {
         at: String::new(),
         seconds: Seconds(1.0),
         resident: None,
-        side_by_side: true,
+        apart: None,
         asleep: None,
         outcome,
         wrong: Vec::new(),

@@ -260,13 +260,13 @@ impl<'a, 's> JobLauncher<'a, 's> {
             if failures.failed.contains_key(&self.base) || self.wanted(subjects).is_empty() {
                 return Ok(Vec::new());
             }
-            let is_apart = [&self.base].into_iter().chain(&open).any(|arm| self.apart.contains_key(arm));
-            let made = match is_apart {
-                false => self.launch((stage, number), &open, subjects)?,
-                true => {
+            let apart = [&self.base].into_iter().chain(&open).find_map(|arm| self.apart.get(arm)).cloned();
+            let made = match &apart {
+                None => self.launch((stage, number), (&open, None), subjects)?,
+                Some(why) => {
                     let mut all = Ok(Vec::new());
                     for arm in &open {
-                        let next = self.launch((stage, number), std::slice::from_ref(arm), subjects)?;
+                        let next = self.launch((stage, number), (std::slice::from_ref(arm), Some(why)), subjects)?;
                         all = all.and_then(|mut all: Vec<ArmLaunch>| {
                             next.map(|next| {
                                 all.extend(next);
@@ -291,14 +291,13 @@ impl<'a, 's> JobLauncher<'a, 's> {
                 Err(failed) => failed,
             };
             // Is the arm the cause, or the others that live at the same time?
-            if open.len() > 1 && !is_apart {
-                match self.launch((stage, number), std::slice::from_ref(&failed.arm), subjects)? {
+            if open.len() > 1 && apart.is_none() {
+                let alone = (std::slice::from_ref(&failed.arm), Some("a job next to others failed"));
+                match self.launch((stage, number), alone, subjects)? {
                     Ok(_) => {
                         self.beside += 1;
-                        let failure = failed.outcome.as_ref().err();
-                        let is_start = failure.is_some_and(|failure| failure.subject.is_none());
-                        if is_start || self.beside >= BESIDE {
-                            let why = failure.map_or_else(String::new, |failure| failure.why.clone());
+                        if self.beside >= BESIDE {
+                            let why = failed.outcome.as_ref().err().map_or("", |failure| &failure.why);
                             self.separate(self.base.clone(), format!("jobs fail next to others ({why})"));
                         }
                     }
@@ -335,7 +334,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
 
     /// The arm of a job that uses a processor while it sleeps.
     fn find_restless(&self, launches: &[ArmLaunch]) -> Option<(Settings, String)> {
-        let is_restless = |launch: &&ArmLaunch| launch.side_by_side && launch.asleep > Some(MOST_ASLEEP);
+        let is_restless = |launch: &&ArmLaunch| launch.apart.is_none() && launch.asleep > Some(MOST_ASLEEP);
         let launch = launches.iter().find(is_restless)?;
         let share = 100.0 * launch.asleep.unwrap_or_default();
         Some((launch.arm.clone(), format!("a rank of its jobs uses {share:.0} % of a processor while they sleep")))
@@ -351,7 +350,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
     fn launch(
         &mut self,
         (stage, block): (Stage, u32),
-        jobs: &[Settings],
+        (jobs, apart): (&[Settings], Option<&str>),
         subjects: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Result<Vec<ArmLaunch>, ArmLaunch>, WorkflowError> {
         let (at, began, wanted) = (now(), Instant::now(), self.wanted(subjects));
@@ -389,7 +388,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             arm: arm.clone(),
             at: at.clone(),
             seconds: Seconds(seconds),
-            side_by_side: jobs.len() > 1,
+            apart: apart.map(str::to_owned),
             resident: None,
             asleep: None,
             outcome: Ok(Vec::new()),
@@ -423,7 +422,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
 
     /// The number of passes of the next block of a stage.
     fn count_passes(&self, stage: Stage, subjects: usize) -> u32 {
-        let own = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.side_by_side);
+        let own = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.apart.is_none());
         count_passes(&own.collect::<Vec<_>>(), &self.base, self.schedule.startup, subjects)
     }
 
@@ -565,7 +564,8 @@ impl ArmLauncher for JobLauncher<'_, '_> {
             }
             return Err(error);
         }
-        let mut block = ArmBlock { failed: failures.failed, ..ArmBlock::default() };
+        let apart = launches.iter().find_map(|launch| launch.apart.clone());
+        let mut block = ArmBlock { apart, failed: failures.failed, ..ArmBlock::default() };
         for (arm, failure) in &block.failed {
             self.session.say(&format!("{} is left out: {}", describe(arm), failure.why));
         }

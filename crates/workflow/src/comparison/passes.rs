@@ -97,7 +97,7 @@ mod tests {
                 arm: arm.clone(),
                 at: String::new(),
                 seconds: Seconds(1.0 + 10.0 * 6.0 * 2e-3),
-                side_by_side: true,
+                apart: None,
                 resident: None,
                 asleep: None,
                 outcome: Ok((0..10).map(time).collect()),

@@ -306,7 +306,7 @@ fn side_by_side(script: &dyn Fn(&Settings, usize) -> Fault) -> Vec<bool> {
     assert_eq!(played.verdicts(), SIZES.map(|bytes| (bytes, Outcome::Faster)));
     let logged = ComparisonLog::open(&RunDir::derived(home.path()).expect("is there")).expect("reads");
     let of_arm = logged.launches().iter().filter(|launch| !launch.arm.is_empty() && launch.outcome.is_ok());
-    of_arm.map(|launch| launch.side_by_side).collect()
+    of_arm.map(|launch| launch.apart.is_none()).collect()
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod stage;
 
 use collrules_record::Estimate;
 use collrules_record::settings::{Finalist, Guarded, RulesUse};
-use collrules_tuner::comparison::{ArmDemand, ArmResult};
+use collrules_tuner::comparison::{ArmDemand, ArmResult, Compared};
 
 use crate::comparison::CellWeights;
 
@@ -20,7 +20,7 @@ pub use list::find;
 const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };
 
 /// The result of an arm, over the requested sizes and the guard set.
-pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Finalist {
+pub(crate) fn describe_finalist(compared: &Compared, result: &ArmResult, asked: &CellWeights) -> Finalist {
     let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
         name: it.subject.to_string(),
         is_asked_for: it.subject.cell().is_some_and(|cell| asked.contains_key(&cell)),
@@ -36,7 +36,8 @@ pub(crate) fn describe_finalist(result: &ArmResult, asked: &CellWeights) -> Fina
         guarded: guarded.collect(),
         memory: None,
         pairs: result.pairs,
-        control: None,
+        control: compared.control,
+        apart: compared.apart.clone(),
         standing: result.verdict,
     }
 }

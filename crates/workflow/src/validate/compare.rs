@@ -198,11 +198,7 @@ pub(super) fn compare_tuning(
     let digests = whole.map(|whole| whole.whole().digests()).unwrap_or_default();
     let whole = tuning.map(|arm| WholeValidation {
         digests,
-        compared: compared.of(&arm).map(|result| Finalist {
-            memory,
-            control: compared.control,
-            ..describe_finalist(result, &asked)
-        }),
+        compared: compared.of(&arm).map(|result| Finalist { memory, ..describe_finalist(&compared, result, &asked) }),
         failed: find_failure(&compared, &arm),
     });
     Ok(Outcome { validation, whole, log, stage })
