@@ -79,28 +79,37 @@ struct Resident<'a> {
 impl Resident<'_> {
     /// Sleeps until the next command.
     fn next_command(&mut self) -> Result<TurnCommand, WorkerError> {
-        let (used, since) = (processor_seconds(), now());
-        let request = if self.control.is_root() { Some(self.read_request()?) } else { None };
-        if !self.control.is_root() {
-            self.sleepers.sleep();
-        }
-        let command = self.control.broadcast(request);
-        self.asleep[0] += processor_seconds() - used;
-        self.asleep[1] += seconds(now() - since);
-        if !self.control.is_root() {
+        if self.control.is_root() {
+            let request = self.read_request()?;
             self.sleepers.wake();
+            return Ok(self.control.broadcast(Some(request)));
         }
+        // Between the wake-up and the message, ranks look for it often.
+        let command = if self.sleepers.listens() {
+            self.count_sleep(|it| it.control.broadcast(None))
+        } else {
+            self.count_sleep(|it| it.sleepers.sleep());
+            self.control.broadcast(None)
+        };
+        self.sleepers.wake();
         Ok(command)
     }
 
-    /// Waits for the next request of the controller, and wakes the ranks of this node for it. At the end of the input, the
-    /// controller is gone.
-    fn read_request(&self) -> Result<TurnCommand, WorkerError> {
+    /// Sleeps, and counts the time and the use of processors meanwhile, also by threads of the MPI library.
+    fn count_sleep<T>(&mut self, sleep: impl FnOnce(&Self) -> T) -> T {
+        let (used, since) = (processor_seconds(), now());
+        let woken = sleep(self);
+        self.asleep[0] += processor_seconds() - used;
+        self.asleep[1] += seconds(now() - since);
+        woken
+    }
+
+    /// Waits for the next request of the controller. At the end of the input, the controller is gone.
+    fn read_request(&mut self) -> Result<TurnCommand, WorkerError> {
         let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line).unwrap_or_default();
+        let read = self.count_sleep(|_| io::stdin().lock().read_line(&mut line).unwrap_or_default());
         let request = if read == 0 { Ok(TurnRequest::End) } else { serde_json::from_str(&line) };
         let request = request.map_err(|error| WorkerError::BadRequest(error.to_string()))?;
-        self.sleepers.wake();
         Ok(match request {
             TurnRequest::Check(subject) => TurnCommand::Check(subject),
             TurnRequest::Time(turns) => {

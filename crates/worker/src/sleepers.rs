@@ -48,6 +48,11 @@ impl<'a> Sleepers<'a> {
         Self { control, socket, others }
     }
 
+    /// Returns true if this rank waits for messages itself.
+    pub(crate) fn listens(&self) -> bool {
+        self.socket.is_none()
+    }
+
     /// Sleeps until a command may have arrived.
     pub(crate) fn sleep(&self) {
         let Some(socket) = &self.socket else { return };

@@ -156,13 +156,31 @@ pub(super) fn by_subject(
     subjects
 }
 
-/// The mean log speedup of each combination over the default for each subject, over blocks.
-pub(super) fn mean_log_speedups(blocks: &[ArmBlock]) -> BTreeMap<Settings, BTreeMap<ArmSubject, f64>> {
+/// The mean log speedup of each combination over the default for each subject: over the last reference of its blocks, and that
+/// of the reference over the default in all blocks.
+pub(super) fn mean_log_speedups(
+    blocks: &[ArmBlock],
+    references: &[Settings],
+) -> BTreeMap<Settings, BTreeMap<ArmSubject, f64>> {
     let default = Settings::new();
+    let mean_over = |settings: &Settings, over: &Settings, blocks: &[&ArmBlock]| -> BTreeMap<ArmSubject, f64> {
+        let mut logs: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
+        let all = blocks.iter().flat_map(|block| block.log_speedups(settings, over));
+        all.for_each(|(subject, log)| logs.entry(subject).or_default().push(log));
+        logs.into_iter().map(|(subject, logs)| (subject, mean(logs))).collect()
+    };
+    let all: Vec<&ArmBlock> = blocks.iter().collect();
     let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
-    let means = |settings: &Settings| -> BTreeMap<ArmSubject, f64> {
-        let logs = by_subject(blocks, settings, &default).into_iter();
-        logs.map(|(subject, logs)| (subject, mean(logs.into_values().collect::<Vec<_>>()))).collect()
+    let means = |settings: &Settings| {
+        let own = || blocks.iter().zip(references).filter(|(block, _)| block.launches.contains_key(settings));
+        let reference = own().next_back().map_or(&default, |(_, reference)| reference);
+        if reference.is_empty() || reference == settings {
+            return mean_over(settings, &default, &all);
+        }
+        let same: Vec<&ArmBlock> = own().filter(|(_, it)| *it == reference).map(|(block, _)| block).collect();
+        let of_reference = mean_over(reference, &default, &all);
+        let over = mean_over(settings, reference, &same).into_iter();
+        over.filter_map(|(subject, log)| Some((subject.clone(), log + of_reference.get(&subject)?))).collect()
     };
     combinations.into_iter().map(|settings| (settings.clone(), means(settings))).collect()
 }

@@ -12,7 +12,7 @@ use super::judge::{ArmDemand, LEAST_POOLED, SubjectResult, class_of, judge};
 use super::looks::Looks;
 
 /// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
-const AFTER_FIRST_LOOK: usize = 2;
+const AFTER_FIRST_LOOK: usize = 3;
 
 /// Blocks until which losses are looked for that only must not be shown: to exclude them all would take too long.
 const LOOKED_FOR: u32 = 16;

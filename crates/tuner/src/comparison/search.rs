@@ -8,6 +8,9 @@
 //! A block has some combinations and the default, whose jobs live at the same time, and each combination is in two blocks at
 //! least. As long as no value is faster than the default, the better half has further blocks.
 //!
+//! Machines have phases in which settings gain more. So the blocks of a foldover have its best combination as well, with
+//! which the others are compared, and the gain of that one over the default is its mean over all blocks.
+//!
 //! The best combination is the one with the largest mean gain where speed is asked for, less its losses anywhere: one
 //! that slows something down cannot be installed, however fast it is elsewhere.
 
@@ -85,6 +88,7 @@ pub fn search<B: ArmLauncher>(
         found: Searched::default(),
         wanted: BTreeSet::new(),
         numbers: BTreeMap::new(),
+        references: Vec::new(),
         logs: BTreeMap::new(),
         slowdowns: BTreeMap::new(),
     };
@@ -117,6 +121,8 @@ struct Search<'a, B> {
     wanted: BTreeSet<Settings>,
     /// The number of blocks of each stage.
     numbers: BTreeMap<Stage, u32>,
+    /// The combination with which those of each block are compared.
+    references: Vec<Settings>,
     /// The log speedups of the combinations over the default in all blocks.
     logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
     /// The usual log slowdowns of subjects with single values.
@@ -131,18 +137,23 @@ impl<B: ArmLauncher> Search<'_, B> {
         if combinations.is_empty() {
             return Ok(false);
         }
+        let reference = if stage == Stage::Foldover { self.found.base.clone() } else { Settings::new() };
+        let at_once = AT_ONCE - usize::from(!reference.is_empty());
         // Blocks of the same size, since a turn of the default takes as long as one of a combination.
-        let blocks = combinations.len().div_ceil(AT_ONCE);
-        for together in combinations.chunks(combinations.len().div_ceil(blocks)) {
+        let blocks = combinations.len().div_ceil(at_once);
+        for others in combinations.chunks(combinations.len().div_ceil(blocks)) {
+            let reference = (!reference.is_empty()).then(|| reference.clone());
+            let together: Vec<Settings> = reference.iter().chain(others).cloned().collect();
             let number = self.numbers.entry(stage).or_default();
-            let block = self.bench.block(stage, *number, (&Settings::new(), together), None)?;
+            let block = self.bench.block(stage, *number, (&Settings::new(), &together), None)?;
             *number += 1;
             let Some(block) = block else { return Ok(false) };
             let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
             self.found.failed.extend(failed.cloned());
-            self.wanted.extend(together.iter().cloned());
+            self.wanted.extend(together);
             self.found.blocks.push(block);
-            self.logs = block::mean_log_speedups(&self.found.blocks);
+            self.references.push(reference.unwrap_or_default());
+            self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
         }
         Ok(true)
     }
@@ -230,11 +241,11 @@ impl<B: ArmLauncher> Search<'_, B> {
             }
             let around = self.around(factors);
             for _ in 0..ROUNDS {
-                if !self.run(Stage::Foldover, &around)? {
+                if around.is_empty() || !self.run(Stage::Foldover, &around)? {
                     break;
                 }
             }
-            let Some(best) = self.best(1, &self.wanted).pop() else { break };
+            let Some(best) = self.best(1).pop() else { break };
             if best == self.found.base {
                 break;
             }
@@ -243,17 +254,28 @@ impl<B: ArmLauncher> Search<'_, B> {
         Ok(())
     }
 
-    /// The best combination, and all that differ from it in one setting and have no result so far.
+    /// The combinations that may be the best: those of the last foldover with a result, or all.
+    fn ranked(&self) -> BTreeSet<&Settings> {
+        let last = self.references.last().filter(|reference| !reference.is_empty());
+        let blocks = self.found.blocks.iter().zip(&self.references);
+        let own = blocks.filter(|(_, reference)| last.is_none_or(|last| *reference == last));
+        own.flat_map(|(block, _)| block.launches.keys()).filter(|it| self.wanted.contains(*it)).collect()
+    }
+
+    /// The combinations that differ from the best one in one setting: those without one of its settings, and others that
+    /// have no result so far.
     fn around(&self, factors: &[Factor]) -> Vec<Settings> {
         let base = &self.found.base;
-        let mut around = vec![base.clone()];
+        let mut around = Vec::new();
         for factor in factors {
             let values = factor.values.iter().map(Some).chain([None]);
             let other = values.map(|value| set(base, factor, value)).filter(|settings| settings != base);
             // Values that failed alone are not tried again.
             let is_open = |settings: &Settings| {
                 let alone = set(&Settings::new(), factor, settings.get(&factor.name));
-                !settings.is_empty() && !self.wanted.contains(settings) && !self.found.failed.contains(&alone)
+                let is_part = !settings.contains_key(&factor.name);
+                let is_new = !self.wanted.contains(settings) && !self.found.failed.contains(&alone);
+                !settings.is_empty() && (is_part || is_new)
             };
             around.extend(other.filter(is_open));
         }
@@ -261,10 +283,10 @@ impl<B: ArmLauncher> Search<'_, B> {
     }
 
     /// The combinations with the largest scores, the best first.
-    fn best(&self, count: usize, among: &BTreeSet<Settings>) -> Vec<Settings> {
-        let measured = among.iter().filter(|settings| !self.found.failed.contains(*settings));
+    fn best(&self, count: usize) -> Vec<Settings> {
+        let ranked = self.ranked().into_iter().filter(|settings| !self.found.failed.contains(*settings));
         let mut scored: Vec<(f64, &Settings)> =
-            measured.filter_map(|settings| Some((self.score(settings)?, settings))).collect();
+            ranked.filter_map(|settings| Some((self.score(settings)?, settings))).collect();
         scored.retain(|(score, _)| *score > 0.0);
         scored.sort_by(|one, other| other.0.total_cmp(&one.0));
         scored.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
@@ -274,7 +296,7 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// down; the fastest one, from which a program may gain; and the next best, if these are few: single launches do not
     /// rank combinations that are alike.
     fn finalists(&self) -> Vec<Settings> {
-        let mut finalists = self.best(1, &self.wanted);
+        let mut finalists = self.best(1);
         let best = finalists.first().cloned().unwrap_or_default();
         let without = |name: &String| {
             let mut rest = best.clone();
@@ -290,13 +312,13 @@ impl<B: ArmLauncher> Search<'_, B> {
             }
         };
         others.chain(self.fastest()).for_each(|settings| add(settings, usize::MAX));
-        self.best(FINALISTS, &self.wanted).into_iter().for_each(|settings| add(settings, FINALISTS));
+        self.best(FINALISTS).into_iter().for_each(|settings| add(settings, FINALISTS));
         finalists
     }
 
     /// The combination with the largest gain, whatever it slows down.
     fn fastest(&self) -> Option<Settings> {
-        let gains = self.wanted.iter().filter_map(|settings| Some((self.gain(settings)?, settings)));
+        let gains = self.ranked().into_iter().filter_map(|settings| Some((self.gain(settings)?, settings)));
         let fastest = gains.filter(|(gain, _)| *gain > LEAST_GAIN).max_by(|one, other| one.0.total_cmp(&other.0));
         fastest.map(|(_, settings)| settings.clone())
     }

@@ -38,6 +38,9 @@ const STRIKES: usize = 2;
 /// Failures of jobs next to others that work alone, after which jobs no longer live at the same time.
 const BESIDE: u32 = 2;
 
+/// Passes of a block of a search, which needs no more than an order of combinations.
+const SEARCH_PASSES: u32 = 4;
+
 /// Share of a processor that a rank may use while its job sleeps: more disturbs the job whose turn it is.
 const MOST_ASLEEP: f64 = 0.1;
 
@@ -422,6 +425,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
 
     /// The number of passes of the next block of a stage.
     fn count_passes(&self, stage: Stage, subjects: usize) -> u32 {
+        if stage.is_search() {
+            return SEARCH_PASSES;
+        }
         let own = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.apart.is_none());
         count_passes(&own.collect::<Vec<_>>(), &self.base, self.schedule.startup, subjects)
     }
