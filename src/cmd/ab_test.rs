@@ -316,7 +316,7 @@ impl ArmLauncher for AbTrial<'_> {
 impl AbTrial<'_> {
     /// Runs pairs until the difference is clear, or until pairs or time are used up.
     fn compare(&mut self, first: u32) -> Result<(), WorkflowError> {
-        let (base, program) = (Settings::new(), BTreeSet::from([ArmSubject::Program]));
+        let base = Settings::new();
         // The profiler has no settings, which would tell it from the base.
         let arm = match self.tried.settings.is_empty() {
             true => Settings::from([("profiler".to_owned(), String::new())]),
@@ -329,7 +329,6 @@ impl AbTrial<'_> {
             arms: std::slice::from_ref(&arm),
             demand: &|_, _| ArmDemand::Gain,
             weight: &|_, _| 1.0,
-            always: &program,
             criteria,
             max_loss: criteria.min_difference,
             looks: Looks::from(first),

@@ -68,6 +68,8 @@ mod running;
 #[cfg(feature = "mpi")]
 mod settings;
 #[cfg(feature = "mpi")]
+mod side_by_side;
+#[cfg(feature = "mpi")]
 mod study;
 #[cfg(feature = "mpi")]
 mod timing;

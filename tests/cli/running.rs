@@ -58,6 +58,17 @@ impl Running {
         run
     }
 
+    /// Begins a comparison of a rules file with the default.
+    pub(crate) fn compare(mpi: &OpenMpi, scratch: &Path, rules: &Path) -> Self {
+        let out = scratch.join("compared");
+        let mut run = Self { child: None, mpirun: mpi.mpirun.clone(), scratch: scratch.to_owned(), out };
+        let mut command = run.bare();
+        command.arg("validate").arg(rules).args(["--np", "2", "--pairs", "1000", "--budget", "240s", "--mpirun"]);
+        command.arg(&run.mpirun).arg("--out").arg(&run.out);
+        run.spawn(command);
+        run
+    }
+
     fn bare(&self) -> Command {
         // Not under `timeout`: signals go to this process. What it may take is bounded by `wait_for`.
         let mut command = Command::new(env!("CARGO_BIN_EXE_collrules"));

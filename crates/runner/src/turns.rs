@@ -309,3 +309,133 @@ impl Table<'_> {
         Ok(times)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jobs whose calls take known times, with a machine whose speed changes from turn to turn.
+    struct Known {
+        /// Seconds of a call, by job and subject.
+        times: Vec<Vec<f64>>,
+        /// Seconds that it takes to wake a job.
+        overhead: f64,
+        /// Factor of the machine by turn.
+        drift: f64,
+        clock: f64,
+        /// Job, subjects and calls of each turn.
+        taken: Vec<(usize, Vec<usize>, u32)>,
+        wrong: Option<(usize, usize)>,
+        /// The job that dies in calls of a subject.
+        dies: Option<(usize, usize)>,
+    }
+
+    impl Jobs for Known {
+        fn check(&mut self, job: usize, subject: usize) -> Result<Vec<(usize, String)>, RunnerError> {
+            let is_wrong = self.wrong == Some((job, subject));
+            Ok(if is_wrong { vec![(0, "byte 3".to_owned())] } else { Vec::new() })
+        }
+
+        fn time(&mut self, job: usize, turns: &[Turn]) -> Result<Vec<Option<LoopTimes>>, RunnerError> {
+            self.taken.push((job, turns.iter().map(|turn| turn.subject).collect(), turns[0].calls));
+            self.clock += self.overhead;
+            let machine = 1.0 + self.drift * self.taken.len() as f64;
+            let mut times = Vec::new();
+            for turn in turns {
+                if self.dies == Some((job, turn.subject)) {
+                    return Err(RunnerError::WorkerFailed("it died".to_owned()));
+                }
+                let time = machine * self.times[job][turn.subject];
+                self.clock += time * f64::from(turn.calls + turn.warmup);
+                times.push(LoopTimes::new(vec![time; turn.calls as usize], time));
+            }
+            Ok(times)
+        }
+
+        fn end(&mut self) -> Result<Vec<LaunchEnd>, JobFailure> {
+            Ok(vec![LaunchEnd::default(); self.times.len()])
+        }
+
+        fn elapsed(&self) -> f64 {
+            self.clock
+        }
+    }
+
+    const SCHEDULE: TurnSchedule =
+        TurnSchedule { turn: Seconds(1e-3), calls: (1, 2000), passes: 6, limit: None, seed: 1 };
+
+    fn jobs(times: &[&[f64]]) -> Known {
+        let times = times.iter().map(|times| times.to_vec()).collect();
+        Known { times, overhead: 0.0, drift: 0.0, clock: 0.0, taken: Vec::new(), wrong: None, dies: None }
+    }
+
+    fn take(jobs: &mut Known, schedule: &TurnSchedule) -> Result<TurnsTaken, JobFailure> {
+        let subject = |subject| TurnSubject { subject, is_checked: true, ..TurnSubject::default() };
+        let subjects: Vec<TurnSubject> = (0..jobs.times[0].len()).map(subject).collect();
+        let count = jobs.times.len();
+        take_turns(jobs, count, &subjects, schedule, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn turns_are_as_long_as_planned_and_calls_as_many_in_each_job() {
+        let mut known = jobs(&[&[1e-7, 1e-5, 2e-2], &[2e-7, 1e-5, 1e-2]]);
+        let taken = take(&mut known, &SCHEDULE).expect("all is well");
+        assert_eq!(taken.calls, [(0, 2000), (1, 100), (2, 1)].into(), "at most 2000, and a millisecond otherwise");
+        for times in &taken.times {
+            let turns: Vec<usize> = times.values().map(Vec::len).collect();
+            assert_eq!(turns, [6, 6, 2], "long calls have fewer turns");
+        }
+    }
+
+    /// Each job is as often before the others as behind them.
+    #[test]
+    fn a_drift_of_the_machine_favours_no_job() {
+        let mut known = Known { drift: 0.01, ..jobs(&[&[1e-5; 8], &[1e-5; 8]]) };
+        let taken = take(&mut known, &SCHEDULE).expect("all is well");
+        let mean = |job: usize| {
+            let all: Vec<f64> = taken.times[job].values().flatten().map(|times| times.usual).collect();
+            all.iter().sum::<f64>() / all.len() as f64
+        };
+        assert!((mean(0) / mean(1) - 1.0).abs() < 1e-3, "{} {}", mean(0), mean(1));
+    }
+
+    #[test]
+    fn slow_wake_ups_are_shared_by_several_subjects() {
+        let mut known = Known { overhead: 5e-3, ..jobs(&[&[1e-5; 12], &[1e-5; 12]]) };
+        let taken = take(&mut known, &SCHEDULE).expect("all is well");
+        assert!(known.taken.iter().any(|(_, subjects, _)| subjects.len() == 5), "{:?}", known.taken.last());
+        assert!(taken.times.iter().all(|times| times.values().all(|turns| turns.len() == 6)));
+    }
+
+    #[test]
+    fn no_pass_begins_that_ends_too_late_but_two() {
+        let passes = |limit: f64| {
+            let mut known = jobs(&[&[1e-5; 10], &[1e-5; 10]]);
+            let schedule = TurnSchedule { limit: Some(Seconds(limit)), ..SCHEDULE };
+            take(&mut known, &schedule).expect("all is well").times[0][&0].len()
+        };
+        // A pass takes 24 ms.
+        assert_eq!((passes(0.01), passes(0.1), passes(10.0)), (2, 4, 6));
+    }
+
+    #[test]
+    fn wrong_data_leaves_out_a_subject_of_a_job_and_failures_name_both() {
+        let mut known = Known { wrong: Some((1, 0)), ..jobs(&[&[1e-5; 2], &[1e-5; 2]]) };
+        let taken = take(&mut known, &SCHEDULE).expect("all is well");
+        assert_eq!(taken.wrong, [(1, 0, "byte 3".to_owned())]);
+        assert_eq!((taken.times[0].len(), taken.times[1].len()), (2, 1));
+        let mut known = Known { dies: Some((1, 1)), ..jobs(&[&[1e-5; 2], &[1e-5; 2]]) };
+        let failure = take(&mut known, &SCHEDULE).expect_err("a job dies");
+        assert_eq!((failure.job, failure.subject), (1, Some(1)));
+    }
+
+    #[test]
+    fn the_slowest_calls_of_a_turn_are_left_out() {
+        let mut calls = vec![1.0; 39];
+        calls.push(41.0);
+        let times = LoopTimes::new(calls, 1.5).expect("has calls");
+        assert_eq!((times.usual, times.mean, times.lap), (1.0, 2.0, 1.5));
+        assert!(LoopTimes::new(Vec::new(), 1.0).is_none());
+        assert_eq!(LoopTimes::new(vec![3.0], 1.0).map(|times| times.usual), Some(3.0));
+    }
+}

@@ -160,7 +160,6 @@ pub fn drift(
         arms: std::slice::from_ref(&arm),
         demand: &|_, _| ArmDemand::Report,
         weight: &|_, _| 1.0,
-        always: &BTreeSet::new(),
         criteria: ValidationCriteria {
             min_difference: criteria.min_difference,
             error_rate: SHARE * criteria.error_rate,

@@ -53,8 +53,6 @@ pub struct Comparison<'a> {
     pub demand: &'a dyn Fn(&Settings, &ArmSubject) -> ArmDemand,
     /// The weight of a subject in an arm's mean speedup.
     pub weight: &'a dyn Fn(&Settings, &ArmSubject) -> f64,
-    /// Subjects of every launch, by which a disturbed one is known.
-    pub always: &'a BTreeSet<ArmSubject>,
     /// Criteria of verdicts.
     pub criteria: ValidationCriteria,
     /// The largest loss that a subject may have.
@@ -240,7 +238,6 @@ impl Comparison<'_> {
                 subjects.extend(wanted);
             }
         }
-        subjects.extend(self.always.iter().cloned());
         next.subjects = Some(subjects);
         (!next.arms.is_empty()).then_some(next)
     }
@@ -278,7 +275,7 @@ impl Comparison<'_> {
                 undecided().filter(|_| best.pairs < LEAST_POOLED as u32).filter_map(class_of).collect();
             let members = best.subjects.iter().map(|it| &it.subject);
             let members = members.filter(|it| class_of(it).is_some_and(|class| pooled.contains(&class)));
-            undecided().chain(members).chain(self.always).cloned().collect()
+            undecided().chain(members).cloned().collect()
         });
         Some(Next { arms: vec![best.arm.clone()], subjects })
     }

@@ -43,9 +43,8 @@ pub const LEAST_GAIN: f64 = 0.03;
 /// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
 const CHANCE: f64 = 0.1;
 
-/// Multiple of the slowdown that a quarter of all combinations exceed for a subject from which on one counts as a loss:
-/// two standard deviations, if most combinations have no effect.
-const QUARTERS: f64 = 3.0;
+/// Standard errors of a subject from which on its slowdown counts as a loss.
+const ERRORS: f64 = 2.5;
 
 /// Weight of a loss against the mean gain: what slows down a single subject is not installed.
 const LOSS_WEIGHT: f64 = 4.0;
@@ -90,7 +89,7 @@ pub fn search<B: ArmLauncher>(
         numbers: BTreeMap::new(),
         references: Vec::new(),
         logs: BTreeMap::new(),
-        slowdowns: BTreeMap::new(),
+        deviations: BTreeMap::new(),
     };
     let alone: Vec<Settings> = factors
         .iter()
@@ -125,8 +124,8 @@ struct Search<'a, B> {
     references: Vec<Settings>,
     /// The log speedups of the combinations over the default in all blocks.
     logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
-    /// The usual log slowdowns of subjects with single values.
-    slowdowns: BTreeMap<ArmSubject, f64>,
+    /// The standard deviations between blocks of the log speedups of subjects.
+    deviations: BTreeMap<ArmSubject, f64>,
 }
 
 impl<B: ArmLauncher> Search<'_, B> {
@@ -141,21 +140,26 @@ impl<B: ArmLauncher> Search<'_, B> {
         let at_once = AT_ONCE - usize::from(!reference.is_empty());
         // Blocks of the same size, since a turn of the default takes as long as one of a combination.
         let blocks = combinations.len().div_ceil(at_once);
+        let mut has_time = true;
         for others in combinations.chunks(combinations.len().div_ceil(blocks)) {
             let reference = (!reference.is_empty()).then(|| reference.clone());
             let together: Vec<Settings> = reference.iter().chain(others).cloned().collect();
             let number = self.numbers.entry(stage).or_default();
             let block = self.bench.block(stage, *number, (&Settings::new(), &together), None)?;
             *number += 1;
-            let Some(block) = block else { return Ok(false) };
+            let Some(block) = block else {
+                has_time = false;
+                break;
+            };
             let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
             self.found.failed.extend(failed.cloned());
             self.wanted.extend(together);
             self.found.blocks.push(block);
             self.references.push(reference.unwrap_or_default());
-            self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
         }
-        Ok(true)
+        self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
+        self.deviations = block::deviations(&self.found.blocks);
+        Ok(has_time)
     }
 
     /// Measures values alone, and combines those that are faster.
@@ -165,7 +169,6 @@ impl<B: ArmLauncher> Search<'_, B> {
         while rounds < MOST_ROUNDS && (rounds < ROUNDS || self.found.base.is_empty()) {
             let has_time = self.run(Stage::Alone, &alone)?;
             rounds += 1;
-            self.slowdowns = self.usual_slowdowns(&all);
             self.found.base = self.combine(factors);
             if !has_time {
                 break;
@@ -180,9 +183,10 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
     /// beyond chance, and less what each setting has to add.
     fn score(&self, settings: &Settings) -> Option<f64> {
+        let blocks = self.found.blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as f64;
         let loss = |(subject, log): (&ArmSubject, &f64)| {
-            let usual = self.slowdowns.get(subject).copied().unwrap_or_default();
-            (-log - CHANCE.max(QUARTERS * usual)).clamp(0.0, MOST_LOSS)
+            let deviation = self.deviations.get(subject).copied().unwrap_or_default();
+            (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).clamp(0.0, MOST_LOSS)
         };
         let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
         Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
@@ -194,19 +198,6 @@ impl<B: ArmLauncher> Search<'_, B> {
             return Some(0.0);
         }
         block::weighted_mean(self.logs.get(settings)?, self.weight)
-    }
-
-    /// The log slowdown of each subject that a quarter of these combinations exceed.
-    fn usual_slowdowns(&self, combinations: &[Settings]) -> BTreeMap<ArmSubject, f64> {
-        let mut each: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
-        for (subject, log) in combinations.iter().filter_map(|settings| self.logs.get(settings)).flatten() {
-            each.entry(subject).or_default().push((-log).max(0.0));
-        }
-        let upper_quartile = |mut slowdowns: Vec<f64>| {
-            slowdowns.sort_by(f64::total_cmp);
-            slowdowns[slowdowns.len() * 3 / 4]
-        };
-        each.into_iter().map(|(subject, slowdowns)| (subject.clone(), upper_quartile(slowdowns))).collect()
     }
 
     /// The better half of combinations.

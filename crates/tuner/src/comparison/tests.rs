@@ -395,7 +395,6 @@ fn confirm_all(arms: &[Settings], launcher: &mut impl ArmLauncher<Error = Infall
         arms,
         demand: &|_, _| ArmDemand::ExcludeClassLoss,
         weight: &|_, subject| f64::from(u8::from(SIZES[4..].iter().any(|bytes| measure(*bytes) == *subject))),
-        always: &[SIZES[4], SIZES[6], SIZES[8]].into_iter().map(measure).collect(),
         criteria: criteria(),
         max_loss: 0.05,
         looks: Looks::from(4),

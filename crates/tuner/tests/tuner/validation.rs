@@ -102,7 +102,6 @@ impl Study {
             arms: &[rules()],
             demand: &|_, _| ArmDemand::Gain,
             weight: &|_, _| 1.0,
-            always: &BTreeSet::new(),
             criteria: ValidationCriteria { min_difference, ..ValidationCriteria::default() },
             max_loss: 0.05,
             looks: Looks::from(4),

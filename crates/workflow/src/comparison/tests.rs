@@ -233,7 +233,6 @@ fn play(
         arms: &[arm()],
         demand: &|_, _| ArmDemand::Gain,
         weight: &|_, _| 1.0,
-        always: &Default::default(),
         criteria: ValidationCriteria::default(),
         max_loss: 0.05,
         looks: Looks::between(4, 16),

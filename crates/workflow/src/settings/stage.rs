@@ -144,7 +144,6 @@ impl ProvenRun<'_, '_> {
             arms: &finalists,
             demand: &|_, _| ArmDemand::ExcludeClassLoss,
             weight: &|_, subject| subject.cell().map_or(0.0, |cell| asked.get(&cell).copied().unwrap_or(0.0)),
-            always: &screened.keys().map(call).collect(),
             criteria,
             max_loss: options.max_loss,
             looks: Looks::from(FIRST_LOOK),

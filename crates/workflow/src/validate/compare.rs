@@ -17,7 +17,7 @@ use super::calls::Calls;
 use super::cells::count_unreached;
 use super::subject::ValidationSubject;
 use crate::comparison::{
-    Arms, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, screened, timing_per_subject,
+    Arms, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, timing_per_subject,
 };
 use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
@@ -158,14 +158,12 @@ pub(super) fn compare_tuning(
         }
         _ => 0.0,
     };
-    let always = screened(&asked).into_keys().map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)).collect();
     let comparison = Comparison {
         stage,
         base: &base,
         arms: &compared_arms,
         demand: &demand,
         weight: &weight,
-        always: &always,
         criteria,
         max_loss: options.max_loss,
         looks,
