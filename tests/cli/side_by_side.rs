@@ -20,7 +20,7 @@ fn rules(directory: &Path) -> PathBuf {
 /// Compares these rules in a few blocks, with this worker if there is one, and returns the log.
 fn compare(mpi: &OpenMpi, scratch: &Path, worker: Option<PathBuf>) -> (Ran, Vec<ArmLaunch>) {
     let out = scratch.join("out");
-    let mut command = mpi.collrules("validate --np 2 --ops bcast --sizes 8,1K --pairs 4 --budget 60s --out", &out);
+    let mut command = mpi.collrules("validate --np 2 --ops bcast --sizes 8,1K --pairs 4 --budget 12s --out", &out);
     command.arg(rules(scratch)).args(["--hang-timeout", "20s"]);
     if let Some(worker) = worker {
         command.arg("--worker").arg(worker);

@@ -284,8 +284,8 @@ impl<B: ArmLauncher> Search<'_, B> {
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
-    /// down; the fastest one, from which a program may gain; and the next best, if these are few: single launches do not
-    /// rank combinations that are alike.
+    /// down; each of its settings alone, since small losses are not seen here; the fastest one, from which a program may
+    /// gain; and the next best, if these are few: single launches do not rank combinations that are alike.
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1);
         let best = finalists.first().cloned().unwrap_or_default();
@@ -296,7 +296,9 @@ impl<B: ArmLauncher> Search<'_, B> {
         };
         // Single launches show losses that are none, so that these need not do without any.
         let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
+        let alone = best.iter().map(|(name, value)| Settings::from([(name.clone(), value.clone())]));
         let others = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
+        let others = others.chain(alone.filter(|settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN)));
         let mut add = |settings: Settings, most: usize| {
             if finalists.len() < most && !finalists.contains(&settings) {
                 finalists.push(settings);

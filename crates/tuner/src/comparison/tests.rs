@@ -16,7 +16,7 @@ use rand_distr::StandardNormal;
 use super::judge::judge;
 use super::{
     ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, SubjectTimes, compare,
-    has_control, search,
+    has_control, mean_speedup, search,
 };
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
@@ -388,12 +388,17 @@ fn confirmed(known: &mut KnownSystem) -> (bool, u32) {
 
 /// A whole confirmation.
 fn confirm_all(arms: &[Settings], launcher: &mut impl ArmLauncher<Error = Infallible>) -> Compared {
+    confirm_with(ArmDemand::ExcludeClassLoss, arms, launcher)
+}
+
+/// A whole confirmation with this demand on each size.
+fn confirm_with(demand: ArmDemand, arms: &[Settings], launcher: &mut impl ArmLauncher<Error = Infallible>) -> Compared {
     // The larger half is tuned, the rest is the guard set.
     let comparison = Comparison {
         stage: Stage::Tuning,
         base: &Settings::new(),
         arms,
-        demand: &|_, _| ArmDemand::ExcludeClassLoss,
+        demand: &|_, _| demand,
         weight: &|_, subject| f64::from(u8::from(SIZES[4..].iter().any(|bytes| measure(*bytes) == *subject))),
         criteria: criteria(),
         max_loss: 0.05,
@@ -403,6 +408,36 @@ fn confirm_all(arms: &[Settings], launcher: &mut impl ArmLauncher<Error = Infall
     };
     let Ok(compared) = compare(&comparison, launcher);
     compared
+}
+
+/// In 60 launches, as many as two minutes have.
+#[test]
+fn pooled_classes_decide_with_fewer_launches() {
+    let harmless = |settings: &Settings, bytes: u64| truth_with_guard(settings, bytes, 0.0);
+    let arm = [Settings::from([("a".to_owned(), "1".to_owned())])];
+    let [single, pooled] = [ArmDemand::ExcludeLoss, ArmDemand::ExcludeClassLoss].map(|demand| {
+        let confirmed = |seed: &u64| {
+            let mut known = KnownSystem { most: 60, ..KnownSystem::new(*seed, harmless) };
+            confirm_with(demand, &arm, &mut known).chosen.is_some()
+        };
+        (0..40).filter(confirmed).count()
+    });
+    assert!(pooled >= single + 8, "{pooled} with classes, {single} without");
+}
+
+/// In 48 blocks, as many as the share of a default run for rules has.
+#[test]
+fn a_gain_of_three_percent_is_shown() {
+    let gain = |settings: &Settings, _: u64| if settings.is_empty() { 0.0 } else { f64::ln(1.03) };
+    let arm = Settings::from([("a".to_owned(), "1".to_owned())]);
+    let shown = (0..40).filter(|seed| {
+        let mut known = KnownSystem::new(*seed, gain).with_other_work(OtherWork::Bursts { is_apart: false });
+        let blocks: Vec<ArmBlock> = (0..48).map(|_| one_block(&mut known, &arm)).collect();
+        let speedup = mean_speedup(&blocks, &arm, &Settings::new(), &|_| 1.0, 0.95);
+        speedup.is_some_and(|speedup| speedup.low.is_some_and(|low| low > 1.0))
+    });
+    let shown = shown.count();
+    assert!(shown >= 36, "in {shown} of 40");
 }
 
 /// The best combination gains most, but slows down a class of the guard set: by more than the limit, which takes more than

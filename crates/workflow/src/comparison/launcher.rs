@@ -39,7 +39,7 @@ const STRIKES: usize = 2;
 const BESIDE: u32 = 2;
 
 /// Passes of a block of a search, which needs no more than an order of combinations.
-const SEARCH_PASSES: u32 = 4;
+const SEARCH_PASSES: u32 = 2;
 
 /// Share of a processor that a rank may use while its job sleeps: more disturbs the job whose turn it is.
 const MOST_ASLEEP: f64 = 0.1;

@@ -8,7 +8,7 @@ use collrules_record::estimate::mean;
 use collrules_record::settings::Settings;
 
 /// Passes of a block before anything is known, and the smallest and largest number of them.
-const PASSES: (u32, u32, u32) = (6, 4, 16);
+const PASSES: (u32, u32, u32) = (4, 2, 16);
 
 /// Blocks after which deviations are known.
 const ENOUGH: usize = 3;
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn blocks_are_longer_if_turns_differ_more_than_blocks() {
-        assert_eq!(count_passes(&[], &Settings::new(), Seconds(1.0), 10), 6, "nothing is known");
+        assert_eq!(count_passes(&[], &Settings::new(), Seconds(1.0), 10), 4, "nothing is known");
         // A start takes 50 passes: the root of 50 times the ratio of variances.
         assert_eq!(learnt(0.1, 0.1), 7);
-        assert_eq!(learnt(0.05, 0.2), 4);
+        assert_eq!(learnt(0.05, 0.2), 2);
         assert_eq!(learnt(0.2, 0.05), 16);
     }
 }

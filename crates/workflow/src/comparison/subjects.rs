@@ -20,7 +20,7 @@ const GUARDED: [u64; 3] = [8, 4 << 10, 256 << 10];
 pub(crate) const TURN: Seconds = Seconds(1.5e-3);
 
 /// Expected turns of a subject in a launch, with the calls before their loops and the time to wake a job.
-const TURNS: f64 = 8.0;
+const TURNS: f64 = 5.0;
 
 /// Largest number of calls of a turn.
 const MOST_CALLS: u32 = 4000;
