@@ -21,6 +21,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::launch::{LaunchCell, LaunchPlan};
+use crate::schedule::history::strides;
 
 /// Largest share of the time for starting launches with one candidate.
 const STARTING_SHARE: f64 = 0.5;
@@ -87,8 +88,10 @@ pub fn alone(
             // Where the builtin failed there is nothing to compare with.
             && wanted(planned.cell, Candidate::Builtin)
     };
+    let worth = strides(plan.cells.iter().map(|planned| planned.cell));
     let cell = |planned: &CellPlan| LaunchCell {
         lateness: planned.lateness,
+        worth: worth[&planned.cell],
         ..LaunchCell::new(planned.cell, vec![candidate])
     };
     let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
