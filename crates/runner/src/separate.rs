@@ -117,6 +117,13 @@ pub fn budget_apart(plan: &Plan) -> Option<Seconds> {
     Some(Seconds((launch.0 + plan.schedule.startup.0) * starts_apart(plan) as f64))
 }
 
+/// Seconds for measuring: in all launches with all candidates together, and in all launches with one; none if unlimited.
+pub(crate) fn measuring(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
+    let (together, alone) = budgets(plan);
+    let all = |launch: Option<Seconds>, launches: f64| launch.map(|launch| Seconds(launch.0 * launches));
+    (all(together, f64::from(plan.launches)), all(alone, starts_apart(plan) as f64))
+}
+
 /// Subtracts the time for starting launches with one candidate from that of the plan, except for `paid` launches that
 /// were subtracted before. If it is most of the time, their collectives are left out as long as others remain;
 /// otherwise there are fewer series. Returns a sentence about it.

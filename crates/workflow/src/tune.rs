@@ -9,6 +9,7 @@ use collrules_runner::RunnerError;
 use crate::analyze::Source;
 use crate::campaign::{Begin, Measurement, prepare};
 use crate::error::WorkflowError;
+use crate::plan::unreached;
 use crate::prove::{self, ProvenRun};
 use crate::publish::Published;
 use crate::session::Session;
@@ -41,10 +42,16 @@ fn carry_out(
     // Other sizes would be other rules than those that were compared.
     let is_compared = !ComparisonLog::open(&measured.run)?.is_empty();
     // Where measuring is worth its time follows from the decision on what was measured.
+    let mut reaches = measured.reopens;
     let findings = loop {
         let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
         let findings = source.decide_reverting(options.criteria, options.policy, &[], measured.reopens)?;
-        let plan = if is_compared { None } else { refine::plan_round(measured, &findings, session) };
+        let more =
+            if std::mem::take(&mut reaches) { refine::plan_unreached(measured, &findings, session) } else { None };
+        let plan = match more {
+            None if !is_compared => refine::plan_round(measured, &findings, session),
+            more => more,
+        };
         let Some(plan) = plan else { break findings };
         measured.measure_round(&plan, session)?;
     };
@@ -73,11 +80,12 @@ fn carry_out(
     Ok(published)
 }
 
-/// Returns true if a run is resumed with another budget after a comparison that left rules undecided: it goes on, and its
-/// launches count. The files stay until it has a result.
+/// Returns true if a run is resumed with another budget after a comparison that left rules undecided, or a grid that left
+/// sizes unmeasured: it goes on, and its launches count. The files stay until it has a result.
 fn has_more_time(options: &TuneOptions, measured: &Measurement) -> Result<bool, WorkflowError> {
     // Not that of the experiment, which the batch job limited.
     let is_same = matches!(&measured.manifest.request, Request::Tune(before) if before.budget == options.budget);
-    let validation = measured.run.validation()?;
-    Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
+    let Some(validation) = measured.run.validation()?.filter(|_| !is_same) else { return Ok(false) };
+    let is_undecided = Gains::of_comparison(&validation).fates().undecided > 0;
+    Ok(is_undecided || !unreached(&measured.manifest.plan, &measured.run.findings()?).is_empty())
 }

@@ -280,9 +280,7 @@ impl CellState {
         }
         let is_enough = (self.effort == Effort::Least && self.visits > 0)
             || (self.rounds >= settings.min_rounds && self.is_precise(settings.precision));
-        self.rounds >= settings.max_rounds
-            || self.active.len() < self.needed
-            || (is_enough && self.has_least_visits())
+        self.rounds >= settings.max_rounds || self.active.len() < self.needed || (is_enough && self.has_least_visits())
     }
 
     /// Returns true if all intervals of times, or all of gains over the builtin, are narrow. Those of gains are

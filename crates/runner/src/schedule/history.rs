@@ -34,7 +34,7 @@ const BEATEN_IN_EACH: f64 = 1.25;
 const BEATEN_DEVIATIONS: f64 = 2.5;
 
 /// Visits that a decision needs, by which a test among many others is significant.
-const DECISION_VISITS: u32 = 9;
+pub(crate) const DECISION_VISITS: u32 = 9;
 
 /// One of so many sizes is measured first.
 const COARSE: usize = 4;

@@ -5,10 +5,12 @@
 //! | here | the order of visits within a launch |
 //! | `visit` | a visit, and the confidence of its consequences |
 //! | `cell` | precision of a cell, and which candidates rest or are dropped |
+//! | `costs` | expected times of calls that were not made |
 //! | `waves` | which cells come next if time is short |
 //! | `history` | results of the launches so far, and the division of the next one's time |
 
 mod cell;
+mod costs;
 pub(crate) mod history;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use self::cell::{CellState, LOOPS};
+pub use self::costs::Costs;
 pub use self::visit::Visit;
 use self::waves::Waves;
 use crate::launch::{Effort, LaunchCell, LaunchPlan};
@@ -130,7 +133,7 @@ impl Scheduler {
                     let missing = 1 + self.queue.iter().filter(|todo| matches!(todo, Todo::First(_))).count();
                     return ScheduleStep::Stop(self.unreached(missing + waiting));
                 }
-                Todo::First(cell) if self.has_visits() && self.is_wave_over(elapsed) => {
+                Todo::First(cell) if self.has_visits() && self.is_wave_over(cell, elapsed) => {
                     self.waves.iter_mut().for_each(|waves| waves.put_back(cell));
                 }
                 Todo::First(cell) if self.is_known(cell) => return ScheduleStep::Visit(self.visit(cell)),
@@ -163,10 +166,10 @@ impl Scheduler {
         format!("budget used up; {missing} of {} sizes were not reached", self.cells.len())
     }
 
-    /// Returns true if the current wave takes longer than expected, or the budget of the launch is used up.
-    fn is_wave_over(&self, elapsed: f64) -> bool {
+    /// Returns true if a cell is of a wave that takes longer than expected, or the budget of the launch is used up.
+    fn is_wave_over(&self, cell: usize, elapsed: f64) -> bool {
         let is_late = self.settings.budget.is_some_and(|budget| elapsed >= budget.0);
-        self.waves.as_ref().is_some_and(|waves| is_late || waves.is_over(elapsed))
+        self.waves.as_ref().is_some_and(|waves| waves.has(cell) && (is_late || waves.is_over(elapsed)))
     }
 
     /// Returns true if a cell was visited.
@@ -208,7 +211,7 @@ impl Scheduler {
             let round = active as f64 * round_cost / self.players[cell].len().max(1) as f64;
             let is_too_long = self.has_visits()
                 && self.settings.budget.is_some_and(|budget| elapsed + self.visiting(cell, round) > budget.0);
-            match &mut self.waves {
+            match self.waves.as_mut().filter(|waves| waves.has(cell)) {
                 Some(waves) => {
                     waves.learn(cell, round, active);
                     // Fewer visits than a decision needs are worth nothing.
@@ -254,7 +257,8 @@ impl Scheduler {
     /// all cells that need one.
     fn fill(&mut self, elapsed: f64) {
         let needs = |cell: &&usize| self.unfinished.contains(cell) && !self.cells[**cell].has_least_visits();
-        let wave: Vec<usize> = self.waves.iter().flat_map(|waves| waves.current().iter().filter(needs).copied()).collect();
+        let wave: Vec<usize> =
+            self.waves.iter().flat_map(|waves| waves.current().iter().filter(needs).copied()).collect();
         if !wave.is_empty() {
             self.queue = self.shuffled(wave).into_iter().map(Todo::Visit).collect();
             return;

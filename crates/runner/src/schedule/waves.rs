@@ -1,13 +1,12 @@
 //! Order of cells in a launch whose time may not be enough for all of them: a wave of cells gets all visits that a
 //! decision needs from the launch, then the next wave begins. First come the cells that are worth most per second.
-//!
-//! Times of cells that were not called are extrapolated from those that were.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
 
+use super::costs::Costs;
 use crate::launch::{LaunchCell, LaunchPlan};
 
 /// Largest share of the remaining time for a wave, so that the next one is chosen with the times that this one shows.
@@ -16,14 +15,8 @@ const WAVE_SHARE: f64 = 0.25;
 /// Multiple of its expected time after which a wave begins no more cells.
 const EXCESS: f64 = 2.0;
 
-/// Message bytes that take about as long as the latency: time grows with the sum of both.
-const LATENCY_BYTES: f64 = 1024.0;
-
 /// Largest ratio of a size to the largest one of its line that was called, so that times are not extrapolated too far.
 const STEP: u64 = 16;
-
-/// Seconds of a call on two ranks, if nothing is known.
-const UNKNOWN_CALL: f64 = 10e-6;
 
 /// Cells that a launch did not begin, and those of the current wave.
 #[derive(Clone, Debug)]
@@ -35,8 +28,7 @@ pub(super) struct Waves {
     end: f64,
     /// The cell of each index, with its worth and its number of candidates.
     cells: Vec<(Cell, f64, usize)>,
-    /// Mean seconds of a candidate at the sizes of a collective on a communicator that were called.
-    lines: BTreeMap<(Collective, Ranks), BTreeMap<Bytes, f64>>,
+    costs: Costs,
 }
 
 impl Waves {
@@ -51,15 +43,19 @@ impl Waves {
             wave: Vec::new(),
             end: 0.0,
             cells: plan.cells.iter().map(cell).collect(),
-            lines: BTreeMap::new(),
+            costs: Costs::default(),
         })
+    }
+
+    /// Returns true for cells; patterns are in no wave.
+    pub(super) fn has(&self, subject: usize) -> bool {
+        subject < self.cells.len()
     }
 
     /// Records the seconds of a round of this many candidates of a cell.
     pub(super) fn learn(&mut self, cell: usize, round: f64, candidates: usize) {
-        if let Some((Cell { collective, ranks, bytes }, ..)) = self.cells.get(cell).filter(|_| candidates > 0) {
-            let line = self.lines.entry((*collective, *ranks)).or_default();
-            line.insert(*bytes, round / candidates as f64);
+        if let Some((cell, ..)) = self.cells.get(cell).filter(|_| candidates > 0) {
+            self.costs.learn(*cell, round / candidates as f64);
         }
     }
 
@@ -87,20 +83,22 @@ impl Waves {
     /// Begins the next wave at a time, within the seconds after it. `needs` returns the seconds for all visits that a cell
     /// needs, if a round takes this long. Cells that take longer than what remains wait on.
     pub(super) fn begin(&mut self, elapsed: f64, left: f64, needs: impl Fn(usize, f64) -> f64) -> &[usize] {
-        let is_first = self.lines.is_empty();
+        let is_first = self.costs.is_empty();
         let line_of = |cell: usize| (self.cells[cell].0.collective, self.cells[cell].0.ranks);
         let mut reach: BTreeMap<(Collective, Ranks), Bytes> = BTreeMap::new();
         for cell in &self.waiting {
             let bytes = self.cells[*cell].0.bytes;
             reach.entry(line_of(*cell)).and_modify(|least| *least = bytes.min(*least)).or_insert(bytes);
         }
-        for (line, known) in &self.lines {
-            if let (Some(reach), Some((known, _))) = (reach.get_mut(line), known.last_key_value()) {
-                *reach = (*reach).max(Bytes(known.0.max(1).saturating_mul(STEP)));
-            }
+        for (line, reach) in &mut reach {
+            let known = self.costs.largest(*line).map_or(0, |known| known.0.max(1));
+            *reach = (*reach).max(Bytes(known.saturating_mul(STEP)));
         }
         let near = self.waiting.iter().filter(|cell| self.cells[**cell].0.bytes <= reach[&line_of(**cell)]);
-        let timed = near.map(|cell| (needs(*cell, self.round(*cell)), *cell));
+        let timed = near.map(|cell| {
+            let (place, _, candidates) = self.cells[*cell];
+            (needs(*cell, candidates as f64 * self.costs.expect(place)), *cell)
+        });
         let mut ranked: Vec<(f64, usize)> = timed.filter(|(seconds, _)| *seconds <= left || is_first).collect();
         let per_worth = |(seconds, cell): &(f64, usize)| seconds / self.cells[*cell].1;
         ranked.sort_by(|a, b| per_worth(a).total_cmp(&per_worth(b)).then(a.1.cmp(&b.1)));
@@ -116,27 +114,5 @@ impl Waves {
         self.waiting.retain(|cell| !wave.contains(cell));
         self.wave = wave.into_iter().collect();
         &self.wave
-    }
-
-    /// Expected seconds of a round of all candidates of a cell.
-    fn round(&self, cell: usize) -> f64 {
-        let (Cell { collective, ranks, bytes }, _, candidates) = self.cells[cell];
-        let size = |bytes: Bytes| bytes.0 as f64 + LATENCY_BYTES;
-        let on_line = |line: &BTreeMap<Bytes, f64>| {
-            let below = line.range(..=bytes).next_back().map(|(known, mean)| mean * size(bytes) / size(*known));
-            below.or_else(|| line.first_key_value().map(|(_, mean)| *mean))
-        };
-        let nearest = || {
-            let of_collective = self.lines.iter().filter(|((other, _), _)| *other == collective);
-            let ratio = |other: Ranks| f64::from(ranks.0) / f64::from(other.0.max(1));
-            let near = of_collective.min_by(|a, b| {
-                let distance = |other: Ranks| ratio(other).ln().abs();
-                distance(a.0.1).total_cmp(&distance(b.0.1))
-            });
-            near.and_then(|((_, other), line)| Some(on_line(line)? * ratio(*other).max(1.0)))
-        };
-        let own = self.lines.get(&(collective, ranks)).and_then(on_line);
-        let unknown = || UNKNOWN_CALL * f64::from(ranks.0.max(2)).log2() * size(bytes) / LATENCY_BYTES;
-        candidates as f64 * own.or_else(nearest).unwrap_or_else(unknown)
     }
 }
