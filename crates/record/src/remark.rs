@@ -17,7 +17,7 @@ use crate::tree::Alternative;
 use crate::units::{Bytes, Ranks, Seconds};
 use crate::validation::RevertedRange;
 
-/// Planned sizes of a collective without timings.
+/// Planned sizes of a collective that were not measured enough.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnmeasuredRange {
     /// The collective.
@@ -158,7 +158,7 @@ pub enum Remark {
         /// The library's time over the reference algorithm's, in this cell.
         gain: Estimate,
     },
-    /// Planned cells without timings.
+    /// Planned cells without timings, or with fewer visits than a test needs.
     NotMeasured {
         /// Their number.
         missing: usize,

@@ -127,8 +127,8 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::NotMeasured { missing, planned, ranges } => {
             let ranges: Vec<String> = ranges.iter().map(describe_unmeasured).collect();
             format!(
-                "Not everything was measured: {missing} of {planned} planned sizes have no timings{}. Between measured \
-                 sizes with the same rule they use it; the others keep the default.",
+                "Not everything was measured: {missing} of {planned} planned sizes have too few timings, or none{}. \
+                 Between measured sizes with the same rule they use it; the others keep the default.",
                 if ranges.is_empty() { String::new() } else { format!(": {}", ranges.join("; ")) },
             )
         }

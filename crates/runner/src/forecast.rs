@@ -33,8 +33,8 @@ pub struct Forecast {
     pub unbounded: Seconds,
     /// Cells and patterns that were timed for this, with the cost of each of their candidates.
     pub timed: Vec<(Subject, CandidateCost)>,
-    /// Cells and patterns without an estimate, because the short job ended before it timed any of the same collective
-    /// and communicator size, or because the builtin failed there.
+    /// Cells and patterns without an estimate, because the short job ended before it timed any of the same collective, or
+    /// because the builtin failed there.
     pub unknown: usize,
 }
 
@@ -169,7 +169,8 @@ fn short_job(plan: &Plan) -> LaunchPlan {
         min_rounds: 0,
         max_rounds: VISITS * plan.schedule.rounds_per_visit,
         precision: 0.0,
-        budget: None,
+        // Short calls come first.
+        budget: Some(Seconds(LIMIT)),
         limit: Some(Seconds(LIMIT)),
         ..plan.schedule
     };
@@ -195,16 +196,36 @@ fn ends(subjects: impl Iterator<Item = Subject>) -> BTreeSet<Subject> {
     ends.into_values().flat_map(|(first, last)| [first, last]).collect()
 }
 
-/// The cost of a subject: linear in bytes between the timed ends.
+/// The cost of a subject: linear in bytes between the timed ends of its line. If one of them was not reached, that of the
+/// nearest communicator with both ends, in proportion to the ranks.
 fn cost_in(timed: &[(Subject, CandidateCost)], subject: Subject) -> Option<CandidateCost> {
     let (line, bytes) = line_of(subject);
-    let alike = timed.iter().map(|(known, cost)| (line_of(*known), *cost)).filter(|((other, _), _)| *other == line);
-    let alike: Vec<(Bytes, CandidateCost)> = alike.map(|((_, bytes), cost)| (bytes, cost)).collect();
-    let ((low, first), (high, last)) = (*alike.first()?, *alike.last()?);
+    let mut lines: BTreeMap<Ranks, Vec<(Bytes, CandidateCost)>> = BTreeMap::new();
+    for (known, cost) in timed {
+        let ((collective, shape, ranks), bytes) = line_of(*known);
+        if (collective, shape) == (line.0, line.1) {
+            lines.entry(ranks).or_default().push((bytes, *cost));
+        }
+    }
+    let own = lines.get(&line.2);
+    let ratio = |ranks: Ranks| f64::from(line.2.0.max(1)) / f64::from(ranks.0.max(1));
+    let with_both = lines.iter().filter(|(_, known)| known.len() > 1);
+    let nearest = with_both.min_by(|a, b| ratio(*a.0).ln().abs().total_cmp(&ratio(*b.0).ln().abs()));
+    let is_whole = own.is_some_and(|own| own.len() > 1 || own[0].0 >= bytes);
+    match (own, nearest) {
+        (Some(own), _) if is_whole => Some(interpolate(own, bytes, 1.0)),
+        (_, Some((ranks, known))) => Some(interpolate(known, bytes, ratio(*ranks).max(1.0))),
+        (own, None) => own.map(|own| interpolate(own, bytes, 1.0)),
+    }
+}
+
+/// This multiple of the cost at a size between the first and the last known one.
+fn interpolate(known: &[(Bytes, CandidateCost)], bytes: Bytes, factor: f64) -> CandidateCost {
+    let ((low, first), (high, last)) = (known[0], known[known.len() - 1]);
     let width = high.0.saturating_sub(low.0).max(1) as f64;
     let share = bytes.0.saturating_sub(low.0) as f64 / width;
-    let on_line = |from: f64, to: f64| (from + share * (to - from)).max(0.0);
-    Some(CandidateCost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) })
+    let on_line = |from: f64, to: f64| factor * (from + share * (to - from)).max(0.0);
+    CandidateCost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) }
 }
 
 #[cfg(test)]
@@ -280,6 +301,9 @@ mod tests {
         let turn = |bytes| cost_in(&timed, cell(bytes)).map(|cost| cost.turn);
         assert_eq!([100, 200, 300].map(turn), [Some(1.0), Some(2.0), Some(3.0)]);
         assert_eq!(cost_in(&timed[..1], cell(500)), Some(cost(1.0)));
-        assert_eq!(cost_in(&timed, Subject::Cell(Cell { ranks: Ranks(2), ..of(200) })), None);
+        let on = |ranks, bytes| Subject::Cell(Cell { ranks: Ranks(ranks), ..of(bytes) });
+        assert_eq!([cost_in(&timed, on(2, 200)), cost_in(&timed, on(8, 200))], [Some(cost(2.0)), Some(cost(4.0))]);
+        let other = Subject::Cell(Cell { collective: Collective::Reduce, ..of(200) });
+        assert_eq!(cost_in(&timed, other), None);
     }
 }

@@ -233,7 +233,7 @@ impl Source {
     }
 }
 
-/// The planned sizes without timings, by collective, with the expected time to measure them.
+/// The planned sizes that were not measured enough, by collective, with the expected time to measure them.
 fn not_measured(plan: &Plan, findings: &Findings) -> Option<Remark> {
     let mut costs = Costs::default();
     for CellFinding { cell, points, .. } in findings.cells.iter().filter(|found| !found.points.is_empty()) {

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
 use collrules_record::experiment::Experiment;
-use collrules_record::findings::Findings;
+use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::options::{Budget, Jobs, Scenario, Simulated, SystemOptions, TimingOptions, TuneOptions};
 use collrules_record::plan::{CellPlan, Schedule};
+use collrules_record::question::TEST_VISITS;
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
 use collrules_rules::Collective;
@@ -149,10 +150,16 @@ pub fn plan(experiment: &Experiment, survey: &Survey, startup: Seconds) -> Resul
     Ok(plan)
 }
 
-/// The planned sizes that are not among these findings.
+/// The planned sizes without timings, or for lack of time with fewer visits than a test needs.
 pub(crate) fn unreached(plan: &Plan, findings: &Findings) -> Vec<CellPlan> {
-    let measured: BTreeSet<Cell> = findings.cells.iter().map(|found| found.cell).collect();
-    plan.cells.iter().filter(|planned| !measured.contains(&planned.cell)).cloned().collect()
+    let Schedule { budget, min_rounds, max_rounds, .. } = plan.schedule;
+    let least = if budget.is_some() && min_rounds < max_rounds { TEST_VISITS as usize } else { 1 };
+    let is_reached = |found: &&CellFinding| {
+        let visits = found.points.iter().filter_map(|point| point.gain).map(|gain| gain.samples).max();
+        visits.is_none_or(|visits| visits >= least)
+    };
+    let reached: BTreeSet<Cell> = findings.cells.iter().filter(is_reached).map(|found| found.cell).collect();
+    plan.cells.iter().filter(|planned| !reached.contains(&planned.cell)).cloned().collect()
 }
 
 /// Refuses cells for which a profile has no arrivals: those on other numbers of ranks than the program's communicators.

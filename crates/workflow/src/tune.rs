@@ -1,7 +1,8 @@
 //! A whole tuning: measure, decide, prove, compare, publish.
 
+use collrules_record::Validation;
 use collrules_record::options::{Request, TuneOptions};
-use collrules_record::rundir::ComparisonLog;
+use collrules_record::rundir::{ComparisonLog, FINDINGS};
 use collrules_record::units::Seconds;
 use collrules_report::gains::Gains;
 use collrules_runner::RunnerError;
@@ -85,7 +86,10 @@ fn carry_out(
 fn has_more_time(options: &TuneOptions, measured: &Measurement) -> Result<bool, WorkflowError> {
     // Not that of the experiment, which the batch job limited.
     let is_same = matches!(&measured.manifest.request, Request::Tune(before) if before.budget == options.budget);
-    let Some(validation) = measured.run.validation()?.filter(|_| !is_same) else { return Ok(false) };
-    let is_undecided = Gains::of_comparison(&validation).fates().undecided > 0;
-    Ok(is_undecided || !unreached(&measured.manifest.plan, &measured.run.findings()?).is_empty())
+    if is_same || !measured.run.file(FINDINGS).exists() {
+        return Ok(false);
+    }
+    let is_undecided = |found: Validation| Gains::of_comparison(&found).fates().undecided > 0;
+    Ok(measured.run.validation()?.is_some_and(is_undecided)
+        || !unreached(&measured.manifest.plan, &measured.run.findings()?).is_empty())
 }
