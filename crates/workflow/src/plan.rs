@@ -156,7 +156,7 @@ pub(crate) fn unreached(plan: &Plan, findings: &Findings) -> Vec<CellPlan> {
     let least = if budget.is_some() && min_rounds < max_rounds { TEST_VISITS as usize } else { 1 };
     let is_reached = |found: &&CellFinding| {
         let visits = found.points.iter().filter_map(|point| point.gain).map(|gain| gain.samples).max();
-        visits.is_none_or(|visits| visits >= least)
+        !found.disqualified.is_empty() || visits.is_some_and(|visits| visits >= least)
     };
     let reached: BTreeSet<Cell> = findings.cells.iter().filter(is_reached).map(|found| found.cell).collect();
     plan.cells.iter().filter(|planned| !reached.contains(&planned.cell)).cloned().collect()

@@ -124,7 +124,12 @@ fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, te
         let bids = if is_reverted { builtin() } else { bids(cell, convincing, terms) };
         CellBids { at, cell: cell.cell, bids }
     };
-    let mut sites: Vec<CellBids> = block.iter().map(own).collect();
+    // Without a time of the default nothing can be compared, as if the size had not been measured.
+    let is_comparable = |cell: &&JudgedCell| cell.point(Candidate::Builtin).is_some() || !cell.disqualified.is_empty();
+    let mut sites: Vec<CellBids> = block.iter().filter(is_comparable).map(own).collect();
+    if sites.is_empty() {
+        sites = block.iter().map(own).collect();
+    }
     // A reverted range may lie between measured sizes: its ends become sites without a cell.
     let (first, last) = (sites[0].at, sites[sites.len() - 1].at);
     for range in terms.reverted {
