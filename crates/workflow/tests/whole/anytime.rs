@@ -90,37 +90,43 @@ fn tune_within(budget: &str, slots: u32, words: &str) -> (f64, BTreeMap<Collecti
 
 #[test]
 fn any_budget_buys_something_and_more_buys_more() {
-    const OPS: &str = "--ops bcast,allgatherv";
-    let (little, gains, mut stage) = tune_within("4s", 16, OPS);
+    // Comparisons have a budget of their own.
+    const WORDS: &str = "--ops bcast,allgatherv --no-validate";
+    let (little, gains, mut stage) = tune_within("3s", 16, WORDS);
     assert!(little > 0.3 && gains.values().all(|(rules, all)| rules / all > 0.1), "{little}: {gains:?}");
-    let (more, gains, _) = tune_within("20s", 16, OPS);
+    let (more, gains, _) = tune_within("12s", 16, WORDS);
     assert!(more > little && more > 0.7, "{little}, {more}: {gains:?}");
 
     // The parts of a campaign add up.
     let begin = Begin::recorded(&stage.path()).unwrap();
     let Request::Tune(mut options) = begin.request.clone() else { panic!("is a tuning") };
-    options.budget = Some(Seconds(20.0));
+    options.budget = Some(Seconds(12.0));
     let experiment = Experiment { budget: options.budget, ..begin.experiment };
     let again = Begin { experiment, request: Request::Tune(options), place: begin.place };
     let published = stage.play(|session| tune(&again, session)).unwrap();
     let gains = gains_of(&means(&stage.path().join(RULES), Release::V5_0), &published.manifest.unwrap());
-    assert!(share(&gains) > little, "{little}: {gains:?}");
+    assert!(share(&gains) > little + 0.1, "{little}: {gains:?}");
 }
 
-/// Campaigns of half an hour and less, by the slots: budget and required share in percent.
+/// Options, slots, budget, and the required share in percent.
+const CAMPAIGNS: [(&str, u32, &str, f64); 7] = [
+    ("--ops allreduce,bcast,alltoall", 1024, "2m", 60.0),
+    ("--ops allreduce,bcast,alltoall", 1024, "5m", 90.0),
+    ("--ops all", 64, "5m", 50.0),
+    ("--ops all", 64, "15m", 90.0),
+    ("--ops all", 64, "2h", 97.0),
+    ("--ops all", 1024, "30m", 60.0),
+    ("--ops all", 1024, "2h", 85.0),
+];
+
 #[test]
-#[ignore = "minutes: cargo test --release -p collrules-workflow --test whole shares_of_budgets -- --ignored --nocapture"]
-fn shares_of_budgets() {
-    let campaigns: [(&str, u32, &[(&str, f64)]); 3] = [
-        ("--ops allreduce,bcast,alltoall", 1024, &[("2m", 60.0), ("5m", 90.0)]),
-        ("--ops all", 64, &[("5m", 50.0), ("15m", 90.0), ("2h", 97.0)]),
-        ("--ops all", 1024, &[("30m", 60.0), ("2h", 85.0)]),
-    ];
-    for (words, slots, budgets) in campaigns {
-        for ((budget, least), seed) in budgets.iter().flat_map(|it| [1, 2].map(|seed| (it, seed))) {
-            let (share, ..) = tune_within(budget, slots, &format!("{words} --seed {seed}"));
-            println!("{words}, up to {slots} ranks, {budget}, seed {seed}: {:.0} %", 100.0 * share);
-            assert!(100.0 * share >= *least, "{share}");
-        }
-    }
+#[ignore = "minutes: cargo test --release -p collrules-workflow --test whole campaigns_reach -- --ignored"]
+fn campaigns_reach_their_shares() {
+    let missed = CAMPAIGNS.into_iter().flat_map(|campaign| [1, 2].map(|seed| (campaign, seed))).filter_map(
+        |((words, slots, budget, least), seed)| {
+            let share = 100.0 * tune_within(budget, slots, &format!("{words} --seed {seed}")).0;
+            (share < least).then(|| format!("{words} on {slots} slots in {budget}, seed {seed}: {share:.0} %"))
+        },
+    );
+    assert_eq!(missed.collect::<Vec<_>>(), [""; 0]);
 }
