@@ -1,12 +1,13 @@
 //! Output of `--dry-run`: the measurements, and an estimate of their duration.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::options::Budget;
 use collrules_record::plan::{CellPlan, Shared};
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan};
 use collrules_report::terminal::aligned;
+use collrules_rules::Collective;
 use collrules_rules::words::counted;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_runner::grid::reasons;
@@ -18,12 +19,14 @@ use collrules_workflow::start::Started;
 use crate::screen::{self, wrapped};
 
 /// Times a few calls and prints points and estimate. `beyond` are the steps after the grid, with the largest number of
-/// seconds of each. `verbose` is missing if the command has no such option.
+/// seconds of each, `budgets` the plans for several budgets of a tuning. `verbose` is missing if the command has no such
+/// option.
 pub(super) fn print(
     started: &mut Started,
     plan: &Plan,
     budget: Budget,
     beyond: &[(&str, Seconds)],
+    budgets: &[(Seconds, Plan)],
     verbose: Option<bool>,
 ) -> Result<(), WorkflowError> {
     let forecast = forecast(started.backend.as_mut(), plan)?;
@@ -48,6 +51,8 @@ pub(super) fn print(
     }
     let others = (1.0 + PROOF_JOBS) * started.startup.0;
     remarks.extend(sentences(&forecast, budget, others));
+    let (table, reached) = budgets_buy(&forecast, budgets, screen::width());
+    remarks.extend(reached);
     let beyond: Vec<_> = beyond.iter().filter(|(_, most)| most.0 > 0.0).collect();
     for (what, most) in &beyond {
         remarks.push(format!("{what} comes on top, for up to {}.", most.rounded()));
@@ -62,7 +67,36 @@ pub(super) fn print(
         remarks.push("--verbose lists every point.".to_owned());
     }
     lines.extend(remarks.iter().flat_map(|line| wrapped(line, "", "  ")));
+    lines.extend(table.into_iter().flat_map(|table| [String::new(), table]));
     screen::print(&lines.join("\n"))
+}
+
+/// Number of sizes of each collective that each of these budgets decides, as a table; a sentence if the smallest one is
+/// enough for all.
+fn budgets_buy(forecast: &Forecast, budgets: &[(Seconds, Plan)], width: usize) -> (Option<String>, Option<String>) {
+    let Some((least, first)) = budgets.first() else { return (None, None) };
+    let reach: Vec<BTreeMap<Collective, usize>> = budgets.iter().map(|(_, plan)| forecast.reach(plan)).collect();
+    // A small budget may leave collectives out.
+    let largest = budgets.iter().map(|(_, plan)| plan).max_by_key(|plan| plan.cells.len()).unwrap_or(first);
+    let mut planned: BTreeMap<Collective, usize> = BTreeMap::new();
+    largest.cells.iter().for_each(|planned_cell| *planned.entry(planned_cell.cell.collective).or_default() += 1);
+    let all: usize = planned.values().sum();
+    if reach[0].values().sum::<usize>() == all {
+        return (None, Some(format!("A budget of {} is enough for a decision on every size.", least.rounded())));
+    }
+    let share = |reached: usize, of: usize| format!("{} %", 100 * reached / of.max(1));
+    let header = ["decided sizes".to_owned(), "of".to_owned()];
+    let header: Vec<String> =
+        header.into_iter().chain(budgets.iter().map(|(of, _)| of.rounded().to_string())).collect();
+    let row = |(collective, of): (&Collective, &usize)| {
+        let counts = reach.iter().map(|reach| reach.get(collective).copied().unwrap_or_default().to_string());
+        [collective.to_string(), of.to_string()].into_iter().chain(counts).collect::<Vec<_>>()
+    };
+    let shares = reach.iter().map(|reach| share(reach.values().sum(), all));
+    let sum = ["all".to_owned(), all.to_string()].into_iter().chain(shares).collect();
+    let rows = planned.iter().map(row).chain([sum]);
+    let right: Vec<usize> = (1..header.len()).collect();
+    (Some(aligned(width, &header, rows, &right)), None)
 }
 
 /// A line per collective.
@@ -134,7 +168,7 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
         "It will take about {}: a rough estimate from calls of the default for {}. It may take half or twice as long, \
          and longer if other programs use the processors.",
         total.rounded(),
-        counted(forecast.timed, "size"),
+        counted(forecast.timed.len(), "size"),
     )];
     if forecast.unknown > 0 {
         lines.push(format!(
@@ -158,12 +192,19 @@ fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::Subject;
+    use collrules_runner::forecast::CandidateCost;
+
     use super::*;
 
     #[test]
     fn a_budget_that_binds_is_told_from_one_that_does_not() {
-        let forecast =
-            |unbounded| Forecast { measuring: Seconds(20.0), unbounded: Seconds(unbounded), timed: 4, unknown: 0 };
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(8) };
+        let timed = vec![(Subject::Cell(cell), CandidateCost::default()); 4];
+        let forecast = |unbounded| {
+            let (measuring, timed) = (Seconds(20.0), timed.clone());
+            Forecast { measuring, unbounded: Seconds(unbounded), timed, unknown: 0 }
+        };
         let budget = Some(Seconds(25.0));
         let text = sentences(&forecast(300.0), budget, 5.0).join(" ");
         assert!(text.contains("about 25 s: a rough estimate from calls of the default for 4 sizes"), "{text}");

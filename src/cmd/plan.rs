@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use collrules_record::experiment::Experiment;
 use collrules_record::units::Seconds;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
@@ -14,6 +15,9 @@ use super::dry_run;
 use crate::interrupt;
 use crate::progress::say;
 use crate::screen;
+
+/// Multiples of the budget for which the sizes are stated that it decides.
+const FACTORS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 
 pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
     if args.session.resume.is_some() {
@@ -43,5 +47,12 @@ pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
         ("Validation in fresh launches", Seconds(shares.validation)),
         ("Search for settings, and the comparison of the whole tuning", Seconds(shares.settings)),
     ];
-    dry_run::print(&mut started, &plan, experiment.budget, &beyond, Some(args.verbose))
+    let mut budgets = Vec::new();
+    for factor in experiment.budget.iter().flat_map(|_| FACTORS) {
+        let budget = experiment.budget.map(|budget| Seconds(factor * budget.0));
+        let searches = searches_settings(&args.options, budget)?;
+        let experiment = Experiment { budget, searches, ..experiment.clone() };
+        budgets.extend(budget.zip(Some(self::plan(&experiment, &started.survey, started.startup)?)));
+    }
+    dry_run::print(&mut started, &plan, experiment.budget, &beyond, &budgets, Some(args.verbose))
 }

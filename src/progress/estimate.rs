@@ -1,10 +1,11 @@
 //! Progress and estimate of the remaining time, from the budget and the duration of earlier launches.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use collrules_record::Plan;
 use collrules_record::plan::Schedule;
+use collrules_record::question::TEST_VISITS;
+use collrules_record::{Candidate, Plan, Subject};
 use collrules_runner::campaign::{CampaignLaunch, Notice};
 use collrules_runner::separate;
 use collrules_runner::wire::WorkerEvent;
@@ -25,8 +26,9 @@ pub(crate) struct RemainingTime {
     /// Time of the first event of the present launch.
     begun: Option<Instant>,
     cells: usize,
-    seen: BTreeSet<usize>,
     finished: usize,
+    /// Visits to each cell in all launches.
+    visits: BTreeMap<Subject, u32>,
 }
 
 impl RemainingTime {
@@ -39,8 +41,8 @@ impl RemainingTime {
             planned: 0,
             begun: None,
             cells: plan.cells.len() + plan.patterns.len(),
-            seen: BTreeSet::new(),
             finished: 0,
+            visits: BTreeMap::new(),
         }
     }
 
@@ -51,14 +53,16 @@ impl RemainingTime {
                 self.budget = seconds(&launch.plan.schedule);
                 self.cells = launch.plan.subjects();
                 self.begun = None;
-                self.seen.clear();
                 self.finished = 0;
             }
             Notice::Event(event) => {
                 let begun = *self.begun.get_or_insert_with(Instant::now);
                 match event {
                     WorkerEvent::Visited { cell, .. } => {
-                        self.seen.insert(*cell);
+                        // The first candidate is in every visit; of launches with one candidate those of the default count.
+                        let first = launch.plan.cells.get(*cell).and_then(|planned| planned.candidates.first());
+                        let is_default = first.is_some_and(|first| *first == Candidate::Builtin);
+                        *self.visits.entry(launch.plan.subject(*cell)).or_default() += u32::from(is_default);
                     }
                     WorkerEvent::Finished { .. } => self.finished += 1,
                     WorkerEvent::Measured { .. } => self.took.push(begun.elapsed().as_secs_f64()),
@@ -74,6 +78,11 @@ impl RemainingTime {
         format!("launch {} of {}", self.planned + 1, self.launches)
     }
 
+    /// Number of sizes with enough visits for a decision so far.
+    pub(super) fn decidable(&self) -> usize {
+        self.visits.values().filter(|visits| **visits >= TEST_VISITS).count()
+    }
+
     fn elapsed(&self) -> f64 {
         self.begun.map_or(0.0, |begun| begun.elapsed().as_secs_f64())
     }
@@ -82,11 +91,8 @@ impl RemainingTime {
     fn whole(&self) -> f64 {
         let elapsed = self.elapsed();
         let finished = self.finished as f64 / self.cells.max(1) as f64;
-        // Each cell gets its first visit, however long it takes.
-        let seen = self.seen.len() as f64 / self.cells.max(1) as f64;
-        let first_pass = if seen > TELLING_SHARE { elapsed / seen } else { elapsed };
         let by_cells = if finished > TELLING_SHARE { elapsed / finished } else { f64::INFINITY };
-        by_cells.min(self.budget).max(if seen < 1.0 { first_pass } else { elapsed })
+        by_cells.min(self.budget).max(elapsed)
     }
 
     /// Estimated seconds of each further launch.
@@ -155,7 +161,7 @@ mod tests {
             estimate.see(&first, &Notice::Event(&WorkerEvent::Finished { cell }));
         }
         estimate.see(&first, &Notice::Event(&WorkerEvent::Measured { why: String::new() }));
-        assert_eq!((estimate.seen.len(), estimate.finished), (4, 4));
+        assert_eq!((estimate.visits.len(), estimate.decidable(), estimate.finished), (4, 0, 4));
         let second = CampaignLaunch { number: 1, planned: 1, plan: &launch };
         estimate.see(&second, &Notice::Launching);
         assert!(estimate.done() >= 0.5);

@@ -148,12 +148,14 @@ impl Reporter {
         let subject = |cell: usize| launch.plan.subject(cell);
         if let Some(bar) = &self.bar {
             bar.set_position((done * STEPS as f64) as u64);
-            bar.set_prefix(format!("{}, {left} left", self.estimate.place()));
+            let (place, decidable) = (self.estimate.place(), self.estimate.decidable());
+            bar.set_prefix(format!("{place}, {left} left, {decidable} sizes decidable"));
             if let Notice::Event(WorkerEvent::Visiting { cell } | WorkerEvent::Checking { cell, .. }) = notice {
                 bar.set_message(subject(*cell).to_string());
             }
         } else if self.output == Output::Text && self.is_due() {
-            let done = format!("{}: {:.0} % done", self.place(), done * 100.0);
+            let decidable = counted(self.estimate.decidable(), "size");
+            let done = format!("{}: {:.0} % done, {decidable} can be decided", self.place(), done * 100.0);
             match notice {
                 Notice::Event(WorkerEvent::Visited { cell, .. }) => {
                     self.say_progress(&format!("{done}, now {}; {left} left", subject(*cell)));

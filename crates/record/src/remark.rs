@@ -14,8 +14,23 @@ use crate::reason::Bar;
 use crate::reason::Stalling;
 use crate::settings::Settings;
 use crate::tree::Alternative;
-use crate::units::{Ranks, Seconds};
+use crate::units::{Bytes, Ranks, Seconds};
 use crate::validation::RevertedRange;
+
+/// Planned sizes of a collective that were not measured enough.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnmeasuredRange {
+    /// The collective.
+    pub collective: Collective,
+    /// Number of sizes.
+    pub sizes: usize,
+    /// The smallest and the largest communicator.
+    pub ranks: (Ranks, Ranks),
+    /// The smallest and the largest message.
+    pub bytes: (Bytes, Bytes),
+    /// Expected time to measure them.
+    pub takes: Seconds,
+}
 
 /// A remark for the reader on the data or the rules. It repeats nothing that is elsewhere in the findings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,12 +158,15 @@ pub enum Remark {
         /// The library's time over the reference algorithm's, in this cell.
         gain: Estimate,
     },
-    /// Planned cells without timings.
+    /// Planned cells without timings, or with fewer visits than a test needs.
     NotMeasured {
         /// Their number.
         missing: usize,
         /// The number of planned cells.
         planned: usize,
+        /// Those of each collective.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ranges: Vec<UnmeasuredRange>,
     },
     /// Gains and losses of each layout.
     Layouts,

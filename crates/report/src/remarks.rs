@@ -6,7 +6,7 @@ use std::path::Path;
 use collrules_record::competitor::{Competitor, ComponentSwitch};
 use collrules_record::findings::{CellFinding, Findings, Statistic};
 use collrules_record::policy::Assumption;
-use collrules_record::remark::{Remark, StayReason};
+use collrules_record::remark::{Remark, StayReason, UnmeasuredRange};
 use collrules_record::rundir::{PROOF, VALIDATION};
 use collrules_record::settings::Settings;
 use collrules_record::tree::Alternative;
@@ -124,9 +124,14 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             gain.point,
             ends(*gain, |end| format!("{end:.2}")),
         ),
-        Remark::NotMeasured { missing, planned } => format!(
-            "Not everything was measured: {missing} of {planned} planned sizes have no timings and keep the default.",
-        ),
+        Remark::NotMeasured { missing, planned, ranges } => {
+            let ranges: Vec<String> = ranges.iter().map(describe_unmeasured).collect();
+            format!(
+                "Not everything was measured: {missing} of {planned} planned sizes have too few timings, or none{}. \
+                 Between measured sizes with the same rule they use it; the others keep the default.",
+                if ranges.is_empty() { String::new() } else { format!(": {}", ranges.join("; ")) },
+            )
+        }
         Remark::Layouts => String::new(),
         Remark::LayoutsApart => {
             "Open MPI 6.0 tells layouts apart, so each has its own rules (by its source; not tested). MPI_COMM_WORLD \
@@ -285,6 +290,16 @@ fn describe_stay(why: &StayReason, component: Component, sizes: usize, gain: f64
 }
 
 /// A file about other rules.
+/// `13 sizes of allgather, 16 KiB to 1 MiB on 256 to 1024 ranks (about 2 h)`.
+fn describe_unmeasured(range: &UnmeasuredRange) -> String {
+    let UnmeasuredRange { collective, sizes, ranks, bytes, takes } = range;
+    let span = |first: String, last: String| if first == last { first } else { format!("{first} to {last}") };
+    let on = span(ranks.0.to_string(), ranks.1.to_string());
+    let of = span(bytes.0.to_string(), bytes.1.to_string());
+    let of = if collective.has_sizes() { format!("{of} ") } else { String::new() };
+    format!("{} of {collective}, {of}on {on} ranks (about {})", counted(*sizes, "size"), takes.rounded())
+}
+
 fn describe_other(run: &Path, name: &str, command: &str) -> String {
     let (file, run) = (run.join(name), run.display());
     format!(

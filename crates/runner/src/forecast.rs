@@ -11,6 +11,7 @@ use collrules_rules::Collective;
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::launch::{LaunchCell, LaunchPlan};
+use crate::schedule::history::{DECISION_VISITS, strides};
 use crate::separate;
 use crate::wire::WorkerEvent;
 
@@ -30,16 +31,69 @@ pub struct Forecast {
     pub measuring: Seconds,
     /// Duration without a budget.
     pub unbounded: Seconds,
-    /// Cells and patterns that were timed for this.
-    pub timed: usize,
-    /// Cells and patterns without an estimate, because the short job ended before it timed any of the same collective
-    /// and communicator size, or because the builtin failed there.
+    /// Cells and patterns that were timed for this, with the cost of each of their candidates.
+    pub timed: Vec<(Subject, CandidateCost)>,
+    /// Cells and patterns without an estimate, because the short job ended before it timed any of the same collective, or
+    /// because the builtin failed there.
     pub unknown: usize,
+}
+
+impl Forecast {
+    /// Number of cells of each collective that get enough visits for a decision within the budget of a plan: all without a
+    /// budget. Cells without an estimate are not among them.
+    pub fn reach(&self, plan: &Plan) -> BTreeMap<Collective, usize> {
+        let worth = strides(plan.cells.iter().map(|planned| planned.cell));
+        let turns = Turns::new(plan);
+        let mut costs: BTreeMap<bool, Vec<(f64, f64, Collective)>> = BTreeMap::new();
+        for planned in &plan.cells {
+            let Some(cost) = cost_in(&self.timed, Subject::Cell(planned.cell)) else { continue };
+            let is_apart = plan.is_apart(planned.cell.collective);
+            let seconds = planned.candidates.len() as f64 * turns.seconds(cost, is_apart);
+            costs.entry(is_apart).or_default().push((seconds / worth[&planned.cell], seconds, planned.cell.collective));
+        }
+        let mut reach: BTreeMap<Collective, usize> =
+            plan.cells.iter().map(|planned| (planned.cell.collective, 0)).collect();
+        let (together, alone) = separate::measuring(plan);
+        for (is_apart, mut costs) in costs {
+            let mut left = if is_apart { alone } else { together }.map_or(f64::INFINITY, |seconds| seconds.0);
+            costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (_, seconds, collective) in costs {
+                if seconds <= left {
+                    left -= seconds;
+                    *reach.entry(collective).or_default() += 1;
+                }
+            }
+        }
+        reach
+    }
+}
+
+/// How often a campaign calls a candidate.
+struct Turns {
+    /// Launches with all candidates in which it is not left out, and series.
+    launches: [f64; 2],
+    visits: f64,
+}
+
+impl Turns {
+    fn new(plan: &Plan) -> Self {
+        let raced: f64 = (0..plan.launches).map(|launch| RACES.powi(launch as i32)).sum();
+        let together = if plan.schedule.keep_slow { f64::from(plan.launches) } else { raced };
+        let visits = f64::from(DECISION_VISITS.div_ceil(plan.launches.max(1)));
+        Self { launches: [together, f64::from(plan.separate.series)], visits }
+    }
+
+    /// Seconds until a candidate has the visits that a decision needs.
+    fn seconds(&self, cost: CandidateCost, is_apart: bool) -> f64 {
+        // A round each, since calls that matter are long; each series is a visit.
+        let visits = if is_apart { 1.0 } else { self.visits };
+        self.launches[usize::from(is_apart)] * (cost.check + visits * cost.turn)
+    }
 }
 
 /// Assumed cost of a candidate of a cell, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct CandidateCost {
+pub struct CandidateCost {
     /// Making its communicator and checking it.
     check: f64,
     /// A call with its overhead.
@@ -71,10 +125,9 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
     // One untimed round goes with every visit, where there are any.
     let untimed = warmup_rounds + warmup_rounds.min(1) * min_rounds.div_ceil(rounds_per_visit.max(1));
     let rounds = f64::from(untimed + min_rounds);
-    let (mut first, mut all, mut unknown) = (0.0, 0.0, 0);
-    let raced: f64 = (0..plan.launches).map(|launch| RACES.powi(launch as i32)).sum();
-    let together = if plan.schedule.keep_slow { f64::from(plan.launches) } else { raced };
-    let times = |apart: bool| if apart { f64::from(plan.separate.series) } else { together };
+    let (mut all, mut unknown) = (0.0, 0);
+    let turns = Turns::new(plan);
+    let times = |apart: bool| turns.launches[usize::from(apart)];
     let cells = plan.cells.iter().map(|planned| {
         (Subject::Cell(planned.cell), vec![plan.is_apart(planned.cell.collective); planned.candidates.len()])
     });
@@ -86,17 +139,16 @@ pub fn forecast(backend: &mut dyn Backend, plan: &Plan) -> Result<Forecast, Runn
             continue;
         };
         let turns: f64 = turns.into_iter().map(times).sum();
-        first += turns * (cost.check + cost.turn);
         all += turns * (cost.check + rounds * cost.turn);
     }
     let starts = separate::starts(plan);
     let starting = starts.len() as f64 * (startup.0 + setup.unwrap_or_default().max(0.0));
     let alone = starts.iter().filter(|start| matches!(start, Launch::Alone { .. })).count() as f64 * startup.0;
-    // Every cell gets one visit, whatever the budget, and launches with one candidate start on top of it.
-    let within = |whole: Seconds| (starting + first).max(whole.0 + alone);
+    // Launches with one candidate start on top of it.
+    let within = |whole: Seconds| starting.max(whole.0 + alone);
     let unbounded = starting + all;
     let measuring = plan.budget().filter(|_| budget.is_some()).map_or(unbounded, |whole| unbounded.min(within(whole)));
-    Ok(Forecast { measuring: Seconds(measuring), unbounded: Seconds(unbounded), timed: timed.len(), unknown })
+    Ok(Forecast { measuring: Seconds(measuring), unbounded: Seconds(unbounded), timed, unknown })
 }
 
 /// The builtin at the smallest and the largest message of every collective and communicator size, and each pattern at its
@@ -117,7 +169,8 @@ fn short_job(plan: &Plan) -> LaunchPlan {
         min_rounds: 0,
         max_rounds: VISITS * plan.schedule.rounds_per_visit,
         precision: 0.0,
-        budget: None,
+        // Short calls come first.
+        budget: Some(Seconds(LIMIT)),
         limit: Some(Seconds(LIMIT)),
         ..plan.schedule
     };
@@ -143,16 +196,36 @@ fn ends(subjects: impl Iterator<Item = Subject>) -> BTreeSet<Subject> {
     ends.into_values().flat_map(|(first, last)| [first, last]).collect()
 }
 
-/// The cost of a subject: linear in bytes between the timed ends.
+/// The cost of a subject: linear in bytes between the timed ends of its line. If one of them was not reached, that of the
+/// nearest communicator with both ends, in proportion to the ranks.
 fn cost_in(timed: &[(Subject, CandidateCost)], subject: Subject) -> Option<CandidateCost> {
     let (line, bytes) = line_of(subject);
-    let alike = timed.iter().map(|(known, cost)| (line_of(*known), *cost)).filter(|((other, _), _)| *other == line);
-    let alike: Vec<(Bytes, CandidateCost)> = alike.map(|((_, bytes), cost)| (bytes, cost)).collect();
-    let ((low, first), (high, last)) = (*alike.first()?, *alike.last()?);
+    let mut lines: BTreeMap<Ranks, Vec<(Bytes, CandidateCost)>> = BTreeMap::new();
+    for (known, cost) in timed {
+        let ((collective, shape, ranks), bytes) = line_of(*known);
+        if (collective, shape) == (line.0, line.1) {
+            lines.entry(ranks).or_default().push((bytes, *cost));
+        }
+    }
+    let own = lines.get(&line.2);
+    let ratio = |ranks: Ranks| f64::from(line.2.0.max(1)) / f64::from(ranks.0.max(1));
+    let with_both = lines.iter().filter(|(_, known)| known.len() > 1);
+    let nearest = with_both.min_by(|a, b| ratio(*a.0).ln().abs().total_cmp(&ratio(*b.0).ln().abs()));
+    let is_whole = own.is_some_and(|own| own.len() > 1 || own[0].0 >= bytes);
+    match (own, nearest) {
+        (Some(own), _) if is_whole => Some(interpolate(own, bytes, 1.0)),
+        (_, Some((ranks, known))) => Some(interpolate(known, bytes, ratio(*ranks).max(1.0))),
+        (own, None) => own.map(|own| interpolate(own, bytes, 1.0)),
+    }
+}
+
+/// This multiple of the cost at a size between the first and the last known one.
+fn interpolate(known: &[(Bytes, CandidateCost)], bytes: Bytes, factor: f64) -> CandidateCost {
+    let ((low, first), (high, last)) = (known[0], known[known.len() - 1]);
     let width = high.0.saturating_sub(low.0).max(1) as f64;
     let share = bytes.0.saturating_sub(low.0) as f64 / width;
-    let on_line = |from: f64, to: f64| (from + share * (to - from)).max(0.0);
-    Some(CandidateCost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) })
+    let on_line = |from: f64, to: f64| factor * (from + share * (to - from)).max(0.0);
+    CandidateCost { check: on_line(first.check, last.check), turn: on_line(first.turn, last.turn) }
 }
 
 #[cfg(test)]
@@ -215,7 +288,7 @@ mod tests {
             let real = reality(&mut cluster, &plan);
             let ratio = forecast.measuring.0 / real;
             assert!((0.5..2.0).contains(&ratio), "{scenario:?}, {budget:?}: {forecast:?}, and it took {real} s");
-            assert!(forecast.timed < plan.cells.len() / 3 && forecast.unknown == 0, "{forecast:?}");
+            assert!(forecast.timed.len() < plan.cells.len() / 3 && forecast.unknown == 0, "{forecast:?}");
         }
     }
 
@@ -228,6 +301,9 @@ mod tests {
         let turn = |bytes| cost_in(&timed, cell(bytes)).map(|cost| cost.turn);
         assert_eq!([100, 200, 300].map(turn), [Some(1.0), Some(2.0), Some(3.0)]);
         assert_eq!(cost_in(&timed[..1], cell(500)), Some(cost(1.0)));
-        assert_eq!(cost_in(&timed, Subject::Cell(Cell { ranks: Ranks(2), ..of(200) })), None);
+        let on = |ranks, bytes| Subject::Cell(Cell { ranks: Ranks(ranks), ..of(bytes) });
+        assert_eq!([cost_in(&timed, on(2, 200)), cost_in(&timed, on(8, 200))], [Some(cost(2.0)), Some(cost(4.0))]);
+        let other = Subject::Cell(Cell { collective: Collective::Reduce, ..of(200) });
+        assert_eq!(cost_in(&timed, other), None);
     }
 }

@@ -52,6 +52,9 @@ pub struct LaunchCell {
     pub least_visits: u32,
     /// Share of the launch's time for the cell.
     pub effort: Effort,
+    /// Number of sizes that its decision stands for: if time is short, cells with more per second come first.
+    #[serde(default = "one")]
+    pub worth: f64,
     /// Time of a round of its candidates, if earlier launches checked them all and the round is long; they are then not
     /// checked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +70,11 @@ pub struct LaunchCell {
     /// The condition of its calls, if it is not that of the launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
+}
+
+/// Worth of a cell that stands for itself.
+fn one() -> f64 {
+    1.0
 }
 
 /// Share of a launch's time for a cell, according to earlier launches.
@@ -181,7 +189,7 @@ impl From<&CellPlan> for LaunchCell {
     fn from(planned: &CellPlan) -> Self {
         let CellPlan { cell, weight, lateness, .. } = *planned;
         let (candidates, question) = (planned.candidates.clone(), planned.question.clone());
-        let (least_visits, effort, round, condition) = (1, Effort::Normal, None, None);
-        Self { cell, candidates, question, least_visits, effort, round, weight, lateness, condition }
+        let (least_visits, effort, worth, round, condition) = (1, Effort::Normal, one(), None, None);
+        Self { cell, candidates, question, least_visits, effort, worth, round, weight, lateness, condition }
     }
 }

@@ -21,6 +21,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use crate::launch::{LaunchCell, LaunchPlan};
+use crate::schedule::history::strides;
 
 /// Largest share of the time for starting launches with one candidate.
 const STARTING_SHARE: f64 = 0.5;
@@ -87,8 +88,10 @@ pub fn alone(
             // Where the builtin failed there is nothing to compare with.
             && wanted(planned.cell, Candidate::Builtin)
     };
+    let worth = strides(plan.cells.iter().map(|planned| planned.cell));
     let cell = |planned: &CellPlan| LaunchCell {
         lateness: planned.lateness,
+        worth: worth[&planned.cell],
         ..LaunchCell::new(planned.cell, vec![candidate])
     };
     let cells: Vec<LaunchCell> = plan.cells.iter().filter(concerned).map(cell).collect();
@@ -112,6 +115,13 @@ pub fn starts_apart(plan: &Plan) -> usize {
 pub fn budget_apart(plan: &Plan) -> Option<Seconds> {
     let launch = budgets(plan).1?;
     Some(Seconds((launch.0 + plan.schedule.startup.0) * starts_apart(plan) as f64))
+}
+
+/// Seconds for measuring: in all launches with all candidates together, and in all launches with one; none if unlimited.
+pub(crate) fn measuring(plan: &Plan) -> (Option<Seconds>, Option<Seconds>) {
+    let (together, alone) = budgets(plan);
+    let all = |launch: Option<Seconds>, launches: f64| launch.map(|launch| Seconds(launch.0 * launches));
+    (all(together, f64::from(plan.launches)), all(alone, starts_apart(plan) as f64))
 }
 
 /// Subtracts the time for starting launches with one candidate from that of the plan, except for `paid` launches that

@@ -35,7 +35,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) policy: Policy,
     /// Ranges that keep the builtin regardless of the timings, since later launches contradicted these.
     pub(crate) reverted: &'a [RevertedRange],
-    /// Planned cells: the default is used between measured cells and planned ones without timings.
+    /// Planned cells: a choice for all sizes of a communicator is made only if the smallest and the largest were timed.
     pub(crate) planned: &'a [Cell],
     /// Weight of each cell.
     pub(crate) weights: Weights<'a>,

@@ -5,20 +5,23 @@ use std::path::Path;
 use collrules_import::{self as import, Import, ImportFormat, Importer};
 use collrules_record::conduct::list_conducts;
 use collrules_record::criteria::Criteria;
-use collrules_record::findings::Findings;
+use collrules_record::estimate::mean;
+use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::plan::CellPlan;
 use collrules_record::policy::Assumptions;
-use collrules_record::remark::Remark;
+use collrules_record::remark::{Remark, UnmeasuredRange};
 use collrules_record::rundir::RunDir;
 use collrules_record::sample::TableTiming;
 use collrules_record::units::Seconds;
 use collrules_record::validation::RevertedRange;
-use collrules_record::{Manifest, Policy};
+use collrules_record::{Cell, Manifest, Plan, Policy};
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
+use collrules_runner::schedule::Costs;
 use collrules_tuner::{Laid, Observations, TunerError};
 
 use crate::error::WorkflowError;
+use crate::plan::unreached;
 use crate::session::Session;
 use crate::{clock, evidence, layouts, remarks, served};
 
@@ -217,11 +220,8 @@ impl Source {
         findings.transport.clone_from(&manifest.survey.transport);
         findings.conduct = list_conducts(&findings);
         let beyond = collrules_tuner::reference_gains(observations, criteria).map_err(WorkflowError::analysis(name))?;
-        let is_missing = |cell: &CellPlan| !findings.cells.iter().any(|found| found.cell == cell.cell);
-        let missing = manifest.plan.cells.iter().filter(|planned| is_missing(planned)).count();
-        let planned = manifest.plan.cells.len();
         findings.remarks.extend(beyond);
-        findings.remarks.extend((missing > 0).then_some(Remark::NotMeasured { missing, planned }));
+        findings.remarks.extend(not_measured(&manifest.plan, &findings));
         findings.remarks.extend((!findings.layouts.is_empty()).then_some(Remark::Layouts));
         findings.remarks.extend((!reverted.is_empty()).then(|| Remark::Reverted(reverted.clone())));
         findings.remarks.extend(left_out);
@@ -231,6 +231,33 @@ impl Source {
         findings.remarks.extend(clock::of_clock(&run.clock()?));
         Ok(findings)
     }
+}
+
+/// The planned sizes that were not measured enough, by collective, with the expected time to measure them.
+fn not_measured(plan: &Plan, findings: &Findings) -> Option<Remark> {
+    let mut costs = Costs::default();
+    for CellFinding { cell, points, .. } in findings.cells.iter().filter(|found| !found.points.is_empty()) {
+        costs.learn(*cell, mean(points.iter().map(|point| point.time.point)));
+    }
+    let mut ranges: Vec<UnmeasuredRange> = Vec::new();
+    for CellPlan { cell, candidates, .. } in unreached(plan, findings) {
+        let Cell { collective, ranks, bytes } = cell;
+        let takes = Seconds(costs.deciding(cell, candidates.len()));
+        match ranges.iter_mut().find(|range| range.collective == collective) {
+            Some(range) => {
+                range.sizes += 1;
+                range.ranks = (range.ranks.0.min(ranks), range.ranks.1.max(ranks));
+                range.bytes = (range.bytes.0.min(bytes), range.bytes.1.max(bytes));
+                range.takes.0 += takes.0;
+            }
+            None => {
+                let (ranks, bytes) = ((ranks, ranks), (bytes, bytes));
+                ranges.push(UnmeasuredRange { collective, sizes: 1, ranks, bytes, takes });
+            }
+        }
+    }
+    let (missing, planned) = (ranges.iter().map(|range| range.sizes).sum(), plan.cells.len());
+    (missing > 0).then_some(Remark::NotMeasured { missing, planned, ranges })
 }
 
 /// Replaces the error by the reason why nothing was timed, if the clock file has one.

@@ -384,8 +384,10 @@ fn new(
     let plan = plan::plan(&experiment, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
         session.say(&format!(
-            "starting jobs takes about {}, which is the whole budget: little will be measured",
-            plan::starting(&experiment, started.startup).rounded()
+            "starting jobs takes about {}, which is the whole budget: little will be measured; the least useful \
+             budget is about {}",
+            plan::starting(&experiment, started.startup).rounded(),
+            plan::least_budget(&experiment, started.startup).rounded()
         ));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
 use collrules_record::experiment::Experiment;
+use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::options::{Budget, Jobs, Scenario, Simulated, SystemOptions, TimingOptions, TuneOptions};
 use collrules_record::plan::{CellPlan, Schedule};
+use collrules_record::question::TEST_VISITS;
 use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
 use collrules_rules::Collective;
@@ -148,6 +150,18 @@ pub fn plan(experiment: &Experiment, survey: &Survey, startup: Seconds) -> Resul
     Ok(plan)
 }
 
+/// The planned sizes without timings, or for lack of time with fewer visits than a test needs.
+pub(crate) fn unreached(plan: &Plan, findings: &Findings) -> Vec<CellPlan> {
+    let Schedule { budget, min_rounds, max_rounds, .. } = plan.schedule;
+    let least = if budget.is_some() && min_rounds < max_rounds { TEST_VISITS as usize } else { 1 };
+    let is_reached = |found: &&CellFinding| {
+        let visits = found.points.iter().filter_map(|point| point.gain).map(|gain| gain.samples).max();
+        !found.disqualified.is_empty() || visits.is_some_and(|visits| visits >= least)
+    };
+    let reached: BTreeSet<Cell> = findings.cells.iter().filter(is_reached).map(|found| found.cell).collect();
+    plan.cells.iter().filter(|planned| !reached.contains(&planned.cell)).cloned().collect()
+}
+
 /// Refuses cells for which a profile has no arrivals: those on other numbers of ranks than the program's communicators.
 pub(crate) fn refuse_missing_arrivals(cells: &[Cell], arrivals: &[ArrivalPattern]) -> Result<(), RunnerError> {
     let without = cells.iter().filter(|cell| find_pattern(arrivals, **cell).is_none());
@@ -208,6 +222,21 @@ fn can_be_refined(plan: &Plan, experiment: &Experiment) -> bool {
 fn measuring(experiment: &Experiment, startup: Seconds, refinement: f64) -> Option<f64> {
     let others = BudgetShares::new(experiment, startup).validation + refinement + starting(experiment, startup).0;
     rules_budget(experiment).map(|budget| (budget.0 - others).max(0.0))
+}
+
+/// The smallest budget with which each launch measures for as long as it takes to start.
+pub fn least_budget(experiment: &Experiment, startup: Seconds) -> Seconds {
+    let mut budget = starting(experiment, startup);
+    let is_enough = |budget| {
+        let experiment = Experiment { budget: Some(budget), ..experiment.clone() };
+        let refinement = BudgetShares::new(&experiment, startup).refinement;
+        let all = measuring(&experiment, startup, refinement);
+        all.is_none_or(|all| all >= startup.0 * launches(&experiment))
+    };
+    while !is_enough(budget) {
+        budget.0 *= 1.05;
+    }
+    budget
 }
 
 /// Shortens the launches of a resumed plan if the present budget has less time for measuring. `spent` is the time of
@@ -283,6 +312,15 @@ mod tests {
             0,
             "6 s for three starts and their measuring"
         );
+    }
+
+    #[test]
+    fn the_least_budget_measures_for_as_long_as_it_starts_jobs() {
+        let experiment = TuneOptions { launches: 3, ..TuneOptions::default() }.experiment(Vec::new());
+        let least = least_budget(&experiment, Seconds(2.0));
+        // 7 starts of 2 s and 3 launches of 2 s are 20 s, of 51 % of the budget.
+        assert!((39.0..42.0).contains(&least.0), "{least}");
+        assert_eq!(least_budget(&experiment, Seconds(0.0)), Seconds(0.0));
     }
 
     #[test]

@@ -1,15 +1,34 @@
-//! Refinement after the grid: sizes between those of the grid at which the choice changes.
+//! Rounds after the grid: sizes that earlier sessions had no time for, and sizes between those of the grid at which the
+//! choice changes.
 
 use collrules_record::Plan;
 use collrules_record::findings::Findings;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::units::Seconds;
+use collrules_rules::words::counted;
 use collrules_runner::separate;
 use collrules_tuner::refine::{Gap, Refinement, refine as propose};
 
 use crate::campaign::Measurement;
-use crate::plan::{refinement, refines};
+use crate::plan::{refinement, refines, unreached};
 use crate::session::Session;
+
+/// Plans a round of the sizes that earlier sessions had no time for, in a run that is resumed with more; none without such
+/// sizes or time.
+pub(crate) fn plan_unreached(measured: &Measurement, findings: &Findings, session: &mut Session<'_>) -> Option<Plan> {
+    let base = &measured.manifest.plan;
+    let cells = unreached(base, findings);
+    let left = measured.rules_time().map(|left| left.0 - measured.shares().validation);
+    if cells.is_empty() || left.is_some_and(|left| left <= 0.0) {
+        return None;
+    }
+    session.say(&format!("measuring {} that were not reached before", counted(cells.len(), "size")));
+    let launch = |left: f64| Seconds((left / f64::from(base.launches.max(1)) - base.schedule.startup.0).max(0.0));
+    let mut plan = plan(measured, cells, None);
+    plan.schedule.budget = left.map(launch);
+    separate::afford(&mut plan, 0).iter().for_each(|why| session.say(why));
+    Some(plan)
+}
 
 /// Plans the next round of sizes between measured ones; none if no size is worth its time, or no time is left.
 pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &mut Session<'_>) -> Option<Plan> {

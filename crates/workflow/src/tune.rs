@@ -1,7 +1,8 @@
 //! A whole tuning: measure, decide, prove, compare, publish.
 
+use collrules_record::Validation;
 use collrules_record::options::{Request, TuneOptions};
-use collrules_record::rundir::ComparisonLog;
+use collrules_record::rundir::{ComparisonLog, FINDINGS};
 use collrules_record::units::Seconds;
 use collrules_report::gains::Gains;
 use collrules_runner::RunnerError;
@@ -9,6 +10,7 @@ use collrules_runner::RunnerError;
 use crate::analyze::Source;
 use crate::campaign::{Begin, Measurement, prepare};
 use crate::error::WorkflowError;
+use crate::plan::unreached;
 use crate::prove::{self, ProvenRun};
 use crate::publish::Published;
 use crate::session::Session;
@@ -41,10 +43,16 @@ fn carry_out(
     // Other sizes would be other rules than those that were compared.
     let is_compared = !ComparisonLog::open(&measured.run)?.is_empty();
     // Where measuring is worth its time follows from the decision on what was measured.
+    let mut reaches = measured.reopens;
     let findings = loop {
         let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
         let findings = source.decide_reverting(options.criteria, options.policy, &[], measured.reopens)?;
-        let plan = if is_compared { None } else { refine::plan_round(measured, &findings, session) };
+        let more =
+            if std::mem::take(&mut reaches) { refine::plan_unreached(measured, &findings, session) } else { None };
+        let plan = match more {
+            None if !is_compared => refine::plan_round(measured, &findings, session),
+            more => more,
+        };
         let Some(plan) = plan else { break findings };
         measured.measure_round(&plan, session)?;
     };
@@ -73,11 +81,15 @@ fn carry_out(
     Ok(published)
 }
 
-/// Returns true if a run is resumed with another budget after a comparison that left rules undecided: it goes on, and its
-/// launches count. The files stay until it has a result.
+/// Returns true if a run is resumed with another budget after a comparison that left rules undecided, or a grid that left
+/// sizes unmeasured: it goes on, and its launches count. The files stay until it has a result.
 fn has_more_time(options: &TuneOptions, measured: &Measurement) -> Result<bool, WorkflowError> {
     // Not that of the experiment, which the batch job limited.
     let is_same = matches!(&measured.manifest.request, Request::Tune(before) if before.budget == options.budget);
-    let validation = measured.run.validation()?;
-    Ok(!is_same && validation.is_some_and(|validation| Gains::of_comparison(&validation).fates().undecided > 0))
+    if is_same || !measured.run.file(FINDINGS).exists() {
+        return Ok(false);
+    }
+    let is_undecided = |found: Validation| Gains::of_comparison(&found).fates().undecided > 0;
+    Ok(measured.run.validation()?.is_some_and(is_undecided)
+        || !unreached(&measured.manifest.plan, &measured.run.findings()?).is_empty())
 }

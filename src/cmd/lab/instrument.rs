@@ -96,5 +96,5 @@ fn foresee<I: Instrument>(instrument: &I, json: bool) -> Result<(), WorkflowErro
     }
     let again = Seconds(plan.budget().unwrap_or_default().0 * f64::from(experiment.passes() - 1));
     let beyond = [("Measuring the mock-ups once more with the rules file active", again)];
-    dry_run::print(&mut started, &plan, experiment.budget, &beyond, None)
+    dry_run::print(&mut started, &plan, experiment.budget, &beyond, &[], None)
 }

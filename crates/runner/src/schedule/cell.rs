@@ -76,7 +76,7 @@ pub(super) struct CellState {
     /// The group in which each candidate races.
     groups: Vec<Group>,
     /// Number of visits before precision can end the cell.
-    least_visits: u32,
+    pub(super) least_visits: u32,
     /// Candidates that a file may choose; only these may be dropped merely for being slow.
     choices: Vec<usize>,
     points: Vec<PointState>,
@@ -142,6 +142,11 @@ impl CellState {
     /// Returns true if timing is useful: nothing can be compared if the builtin or everything else failed.
     pub(super) fn is_worth_timing(&self) -> bool {
         (!self.is_compared || self.active.first() == Some(&0)) && self.active.len() >= self.needed
+    }
+
+    /// Returns true if it has the visits that a decision needs from this launch.
+    pub(super) fn has_least_visits(&self) -> bool {
+        self.visits >= self.least_visits
     }
 
     /// Adds a visit.
@@ -269,9 +274,7 @@ impl CellState {
     pub(super) fn is_finished(&self, settings: &Schedule) -> bool {
         let is_enough = (self.effort == Effort::Least && self.visits > 0)
             || (self.rounds >= settings.min_rounds && self.is_precise(settings.precision));
-        self.rounds >= settings.max_rounds
-            || self.active.len() < self.needed
-            || (is_enough && self.visits >= self.least_visits)
+        self.rounds >= settings.max_rounds || self.active.len() < self.needed || (is_enough && self.has_least_visits())
     }
 
     /// Returns true if all intervals of times, or all of gains over the builtin, are narrow. Those of gains are

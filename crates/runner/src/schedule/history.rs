@@ -33,6 +33,15 @@ const BEATEN_IN_EACH: f64 = 1.25;
 /// one launch of 40, and it takes two.
 const BEATEN_DEVIATIONS: f64 = 2.5;
 
+/// Visits that a decision needs, by which a test among many others is significant.
+pub(crate) const DECISION_VISITS: u32 = 9;
+
+/// One of so many sizes is measured first.
+const COARSE: usize = 4;
+
+/// Factor on the worth of a cell whose visits have begun: with fewer visits than a decision needs they are worth nothing.
+const BEGUN: f64 = 16.0;
+
 /// Largest factor between equally good candidates.
 const ALIKE: f64 = 1.03;
 
@@ -140,13 +149,15 @@ impl History {
         wanted: impl Fn(Cell, Candidate) -> bool,
     ) -> Option<LaunchPlan> {
         let wanted = |cell, candidate| !self.ended.contains(&(cell, candidate)) && wanted(cell, candidate);
+        let worth = self.worth();
         let cells = self.plan.cells.iter().map(|planned| {
             let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
             let effort = self.effort(planned.cell, &self.plan.schedule);
             let candidates: Vec<Candidate> = candidates.collect();
             let round = self.long_round(planned.cell, &candidates).map(Seconds);
             let least_visits = self.least_visits(planned, launch);
-            LaunchCell { candidates, least_visits, effort, round, ..LaunchCell::from(planned) }
+            let worth = worth.get(&planned.cell).copied().unwrap_or(1.0);
+            LaunchCell { candidates, least_visits, effort, worth, round, ..LaunchCell::from(planned) }
         });
         let comparable = |planned: &LaunchCell| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
@@ -208,7 +219,31 @@ impl History {
     fn least_visits(&self, planned: &CellPlan, launch: u32) -> u32 {
         let made = self.cells.get(&planned.cell).map_or(0, |history| history.visits.len() as u32);
         let left = self.plan.launches.saturating_sub(launch).max(1);
-        planned.question.least_visits().saturating_sub(made).div_ceil(left).max(1)
+        // Without a limit, precision asks for more.
+        let of_decision = if self.plan.schedule.budget.is_some() { DECISION_VISITS } else { 1 };
+        planned.question.least_visits().max(of_decision).saturating_sub(made).div_ceil(left).max(1)
+    }
+
+    /// Number of sizes that the decision of each cell stands for, according to earlier launches: more if the choice changes
+    /// there. Cells that were begun come before all others.
+    fn worth(&self) -> BTreeMap<Cell, f64> {
+        let mut worth = strides(self.plan.cells.iter().map(|planned| planned.cell));
+        let mut line: Vec<(&Cell, &mut f64)> = worth.iter_mut().collect();
+        for line in line.chunk_by_mut(|a, b| (a.0.collective, a.0.ranks) == (b.0.collective, b.0.ranks)) {
+            let best: Vec<Option<Candidate>> =
+                line.iter().map(|(cell, _)| self.ranking(**cell).first().map(|(candidate, _)| *candidate)).collect();
+            for (place, (_, worth)) in line.iter_mut().enumerate() {
+                let below = best[..place].iter().rev().find_map(|best| *best);
+                let above = best[place..].iter().find_map(|best| *best);
+                **worth *= match (best[place], below.zip(above)) {
+                    (Some(_), _) => BEGUN,
+                    (None, Some((below, above))) if below == above => 0.5,
+                    (None, Some(_)) => 2.0,
+                    (None, None) => 1.0,
+                };
+            }
+        }
+        worth
     }
 
     /// Returns the time of a round of these candidates, if all were timed and it exceeds that of a first visit.
@@ -251,6 +286,23 @@ impl History {
         // A difference of two has twice the variance.
         robust_deviation(&mut steps).map(|step| step / std::f64::consts::SQRT_2)
     }
+}
+
+/// Number of sizes that the decision of each of these cells stands for, if nothing is known: every 4th size of a
+/// collective on a communicator comes first, and the largest, then every 2nd.
+pub(crate) fn strides(cells: impl Iterator<Item = Cell>) -> BTreeMap<Cell, f64> {
+    let mut cells: Vec<Cell> = cells.collect();
+    cells.sort_unstable();
+    let mut strides = BTreeMap::new();
+    for line in cells.chunk_by(|a, b| (a.collective, a.ranks) == (b.collective, b.ranks)) {
+        let stride = |place: usize| match place {
+            place if place % COARSE == 0 || place + 1 == line.len() => COARSE as f64,
+            place if place % 2 == 0 => 2.0,
+            _ => 1.0,
+        };
+        strides.extend(line.iter().enumerate().map(|(place, cell)| (*cell, stride(place))));
+    }
+    strides
 }
 
 impl CellHistory {

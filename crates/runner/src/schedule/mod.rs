@@ -5,13 +5,17 @@
 //! | here | the order of visits within a launch |
 //! | `visit` | a visit, and the confidence of its consequences |
 //! | `cell` | precision of a cell, and which candidates rest or are dropped |
+//! | `costs` | expected times of calls that were not made |
+//! | `waves` | which cells come next if time is short |
 //! | `history` | results of the launches so far, and the division of the next one's time |
 
 mod cell;
+mod costs;
 pub(crate) mod history;
 #[cfg(test)]
 mod tests;
 mod visit;
+mod waves;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -23,7 +27,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use self::cell::CellState;
+pub use self::costs::Costs;
 pub use self::visit::Visit;
+use self::waves::Waves;
 use crate::launch::{Effort, LaunchCell, LaunchPlan};
 use crate::wire::RankTimes;
 
@@ -77,6 +83,8 @@ pub(crate) struct Scheduler {
     parts: Vec<f64>,
     /// Players that were called in this launch, so that their connections are set up.
     familiar: BTreeSet<Player>,
+    /// Cells that were not begun, if there may be too little time for all.
+    waves: Option<Waves>,
     rng: ChaCha8Rng,
 }
 
@@ -97,19 +105,12 @@ impl Scheduler {
             weights: per_subject(plan, |planned| planned.weight.unwrap_or_default().0),
             parts: parts(plan),
             familiar: BTreeSet::new(),
+            waves: Waves::of_launch(plan),
             rng: ChaCha8Rng::seed_from_u64(plan.seed),
         };
-        let mut order = scheduler.shuffled((0..plan.subjects()).collect());
-        // Those that need no check come when others have called their candidates: short rounds first.
-        let round = |cell: &usize| {
-            let known = plan.cells.get(*cell).filter(|_| !scheduler.cells[*cell].takes_seconds);
-            known.and_then(|planned| planned.round).map_or(0.0, |round| round.0)
-        };
-        let group = |cell: &usize| scheduler.groups.as_ref().map(|groups| groups[*cell]);
-        for together in order.chunk_by_mut(|a, b| group(a) == group(b)) {
-            together.sort_by(|a, b| round(a).total_cmp(&round(b)));
-        }
-        scheduler.queue = order.into_iter().map(Todo::First).collect();
+        // Patterns have no time of their own to wait for.
+        let first = if scheduler.waves.is_some() { plan.cells.len() } else { 0 };
+        scheduler.queue = scheduler.first_visits((first..plan.subjects()).collect());
         scheduler
     }
 
@@ -117,19 +118,23 @@ impl Scheduler {
     pub(crate) fn next(&mut self, elapsed: f64) -> ScheduleStep {
         loop {
             if self.queue.is_empty() {
-                self.fill();
+                self.fill(elapsed);
             }
             let Some(todo) = self.queue.pop_front() else {
-                return ScheduleStep::Stop(
-                    "done: every size is precise enough, or has its maximum of rounds".to_owned(),
-                );
+                return ScheduleStep::Stop(match self.waves.as_ref().map_or(0, Waves::unreached) {
+                    0 => "done: every size is precise enough, or has its maximum of rounds".to_owned(),
+                    missing => self.unreached(missing),
+                });
             };
             match todo {
                 // A launch without a visit is worth nothing, so the first cell gets one in any case.
                 Todo::First(_) if self.has_visits() && self.settings.limit.is_some_and(|limit| elapsed >= limit.0) => {
+                    let waiting = self.waves.as_ref().map_or(0, Waves::unreached);
                     let missing = 1 + self.queue.iter().filter(|todo| matches!(todo, Todo::First(_))).count();
-                    let cells = self.cells.len();
-                    return ScheduleStep::Stop(format!("budget used up; {missing} of {cells} sizes were not reached"));
+                    return ScheduleStep::Stop(self.unreached(missing + waiting));
+                }
+                Todo::First(cell) if self.has_visits() && self.is_wave_over(cell, elapsed) => {
+                    self.waves.iter_mut().for_each(|waves| waves.put_back(cell));
                 }
                 Todo::First(cell) if self.is_known(cell) => return ScheduleStep::Visit(self.visit(cell)),
                 Todo::First(cell) => return ScheduleStep::Open(cell),
@@ -141,7 +146,10 @@ impl Scheduler {
                         return ScheduleStep::Visit(self.visit(cell));
                     };
                     // First visits may go on: those that are waiting have not had their turn.
-                    self.queue.retain(|todo| matches!(todo, Todo::First(_)));
+                    self.queue.retain(|todo| matches!(todo, Todo::First(_)) && self.waves.is_none());
+                    if let Some(missing) = self.waves.as_ref().map(Waves::unreached).filter(|missing| *missing > 0) {
+                        return ScheduleStep::Stop(self.unreached(missing));
+                    }
                     if self.queue.is_empty() {
                         let (open, cells) = (self.unfinished.len(), self.cells.len());
                         let one = "one visit to each size, as planned".to_owned();
@@ -152,6 +160,16 @@ impl Scheduler {
                 }
             }
         }
+    }
+
+    fn unreached(&self, missing: usize) -> String {
+        format!("budget used up; {missing} of {} sizes were not reached", self.cells.len())
+    }
+
+    /// Returns true if a cell is of a wave that takes longer than expected, or the budget of the launch is used up.
+    fn is_wave_over(&self, cell: usize, elapsed: f64) -> bool {
+        let is_late = self.settings.budget.is_some_and(|budget| elapsed >= budget.0);
+        self.waves.as_ref().is_some_and(|waves| waves.has(cell) && (is_late || waves.is_over(elapsed)))
     }
 
     /// Returns true if a cell was visited.
@@ -189,7 +207,18 @@ impl Scheduler {
         }
         self.familiar.extend(players);
         if state.is_worth_timing() {
-            self.queue.push_front(Todo::Visit(cell));
+            let active = state.active.len();
+            let round = active as f64 * round_cost / self.players[cell].len().max(1) as f64;
+            let is_too_long = self.has_visits()
+                && self.settings.budget.is_some_and(|budget| elapsed + self.visiting(cell, round) > budget.0);
+            match self.waves.as_mut().filter(|waves| waves.has(cell)) {
+                Some(waves) => {
+                    waves.learn(cell, round, active);
+                    // Fewer visits than a decision needs are worth nothing.
+                    if is_too_long { waves.put_back(cell) } else { self.queue.push_front(Todo::Visit(cell)) }
+                }
+                None => self.queue.push_front(Todo::Visit(cell)),
+            }
         }
         dropped
     }
@@ -203,6 +232,9 @@ impl Scheduler {
         let state = &mut self.cells[visit.cell];
         state.note(visit, rounds);
         state.round_cost = seconds / f64::from(visit.rounds + visit.warmup).max(1.0);
+        if let Some(waves) = &mut self.waves {
+            waves.learn(visit.cell, state.round_cost, visit.candidates.len());
+        }
         let mut dropped = Vec::new();
         if state.is_compared && !settings.keep_slow {
             dropped = state.drop_beaten();
@@ -221,12 +253,41 @@ impl Scheduler {
         !self.unfinished.contains(&cell)
     }
 
-    /// Begins another pass over the cells that need one.
-    fn fill(&mut self) {
+    /// Begins another pass over the cells of the wave that need one, or the next wave; after all waves, another pass over
+    /// all cells that need one.
+    fn fill(&mut self, elapsed: f64) {
+        let needs = |cell: &&usize| self.unfinished.contains(cell) && !self.cells[**cell].has_least_visits();
+        let wave: Vec<usize> =
+            self.waves.iter().flat_map(|waves| waves.current().iter().filter(needs).copied()).collect();
+        if !wave.is_empty() {
+            self.queue = self.shuffled(wave).into_iter().map(Todo::Visit).collect();
+            return;
+        }
+        if let (Some(mut waves), Some(budget)) = (self.waves.take(), self.settings.budget) {
+            let check = |cell: usize, round: f64| round + self.visiting(cell, round);
+            let begun = waves.begin(elapsed, budget.0 - elapsed, check).to_vec();
+            self.waves = Some(waves);
+            if !begun.is_empty() {
+                self.queue = self.first_visits(begun);
+                return;
+            }
+        }
         let unfinished: Vec<usize> = self.unfinished.iter().copied().collect();
         let twice = unfinished.iter().copied().filter(|cell| self.cells[*cell].effort == Effort::More).collect();
         let (pass, again) = (self.shuffled(unfinished), self.shuffled(twice));
         self.queue = pass.into_iter().chain(again).map(Todo::Visit).collect();
+    }
+
+    /// The first visits to these cells. Those that need no check come when others have called their candidates: short
+    /// rounds first.
+    fn first_visits(&mut self, cells: Vec<usize>) -> VecDeque<Todo> {
+        let mut order = self.shuffled(cells);
+        let group = |cell: &usize| self.groups.as_ref().map(|groups| groups[*cell]);
+        let round = |cell: &usize| if self.cells[*cell].takes_seconds { 0.0 } else { self.cells[*cell].round_cost };
+        for together in order.chunk_by_mut(|a, b| group(a) == group(b)) {
+            together.sort_by(|a, b| round(a).total_cmp(&round(b)));
+        }
+        order.into_iter().map(Todo::First).collect()
     }
 
     /// A random order, or by the time that programs spend in cells, so that unreached cells matter least. If the plan
@@ -245,21 +306,32 @@ impl Scheduler {
     /// The next visit to a cell, with as many rounds as the budget's share of a visit allows.
     fn visit(&self, cell: usize) -> Visit {
         let state = &self.cells[cell];
+        let (warmup, rounds) = self.rounds(state.round_cost, state.visits, state.rounds);
+        Visit { cell, visit: state.visits, warmup, rounds, candidates: state.active.clone() }
+    }
+
+    /// Seconds for all visits that a cell needs in this launch, if a round takes this long.
+    fn visiting(&self, cell: usize, round: f64) -> f64 {
+        let rounds = |(done, sum): (u32, u32), visit| {
+            let (warmup, rounds) = self.rounds(round, visit, done);
+            (done + rounds, sum + warmup + rounds)
+        };
+        let (_, rounds) = (0..self.cells[cell].least_visits).fold((0, 0), rounds);
+        round * f64::from(rounds)
+    }
+
+    /// Numbers of untimed and of timed rounds of a visit to a cell with so many visits and rounds, if a round takes this
+    /// long.
+    fn rounds(&self, round: f64, visits: u32, rounds: u32) -> (u32, u32) {
         let settings = &self.settings;
         let share = first_share(settings, self.cells.len());
         // As many rounds as the share pays for, but one. Where it pays for none to spare, calls are so long that what
         // precedes them does not matter, and rounds that are not timed are a waste.
-        let affordable = (share / state.round_cost.max(1e-9)).min(f64::from(u32::MAX)) as u32;
-        let left = settings.max_rounds.saturating_sub(state.rounds);
+        let affordable = (share / round.max(1e-9)).min(f64::from(u32::MAX)) as u32;
+        let left = settings.max_rounds.saturating_sub(rounds);
         let rounds = affordable.min(settings.rounds_per_visit).min(left).max(1);
-        let warmup = if state.visits > 0 { settings.warmup_rounds.min(1) } else { settings.warmup_rounds };
-        Visit {
-            cell,
-            visit: state.visits,
-            warmup: warmup.min(affordable.saturating_sub(rounds)),
-            rounds,
-            candidates: state.active.clone(),
-        }
+        let warmup = if visits > 0 { settings.warmup_rounds.min(1) } else { settings.warmup_rounds };
+        (warmup.min(affordable.saturating_sub(rounds)), rounds)
     }
 }
 

@@ -174,11 +174,35 @@ fn slow_candidates_are_kept_for_those_who_want_all_times() {
 }
 
 #[test]
-fn a_spent_budget_ends_it_but_every_cell_is_visited() {
-    let schedule = Schedule { budget: Some(Seconds(1.0)), ..Schedule::default() };
-    let (rounds, why) = drive(&plan(50, schedule), [0.1, 0.1, 0.1], &[]);
-    assert!(rounds.iter().all(|cell| cell[0] == 1), "{rounds:?}");
-    assert!(why.contains("budget of 1 s used up"), "{why}");
+fn a_spent_budget_ends_it_and_cells_have_all_visits_or_none() {
+    let mut plan = plan(50, Schedule { budget: Some(Seconds(10.0)), ..Schedule::default() });
+    plan.cells.iter_mut().for_each(|cell| cell.least_visits = 3);
+    let (rounds, why) = drive(&plan, [0.1, 0.1, 0.1], &[]);
+    let begun = rounds.iter().filter(|cell| cell[0] > 0).count();
+    // A check and three visits of one round take 1.2 s.
+    assert_eq!(begun, 8);
+    assert!(rounds.iter().all(|cell| cell[0] == 0 || cell[0] >= 3), "{rounds:?}");
+    assert_eq!(why, "budget used up; 42 of 50 sizes were not reached");
+}
+
+#[test]
+fn cells_that_stand_for_many_come_first_and_long_ones_last() {
+    let mut plan = plan(4, Schedule { budget: Some(Seconds(100.0)), ..Schedule::default() });
+    let sizes = [(8, 4.0), (9, 1.0), (10, 4.0), (1 << 20, 4.0)];
+    for (planned, (bytes, worth)) in plan.cells.iter_mut().zip(sizes) {
+        (planned.cell.bytes, planned.worth) = (Bytes(bytes), worth);
+    }
+    let mut waves = Waves::of_launch(&plan).expect("is limited");
+    let mut next = |left| {
+        let wave = waves.begin(0.0, left, |_, round| round).to_vec();
+        wave.iter().for_each(|cell| waves.learn(*cell, 0.3 * plan.cells[*cell].cell.bytes.0 as f64, 3));
+        wave
+    };
+    assert_eq!(next(100.0), [0], "its time is not known");
+    assert_eq!(next(15.0), [2]);
+    assert_eq!(next(15.0), [1]);
+    assert_eq!(next(1000.0), [0; 0], "it takes too long");
+    assert_eq!(next(1e9), [3]);
 }
 
 #[test]
@@ -192,7 +216,8 @@ fn failed_candidates_are_not_timed() {
 #[test]
 fn the_same_seed_gives_the_same_order() {
     let order = |seed| {
-        let mut scheduler = Scheduler::new(&LaunchPlan { seed, ..plan(20, Schedule::default()) });
+        let schedule = Schedule { budget: None, ..Schedule::default() };
+        let mut scheduler = Scheduler::new(&LaunchPlan { seed, ..plan(20, schedule) });
         (0..20).map(|_| scheduler.next(0.0)).collect::<Vec<_>>()
     };
     assert_eq!(order(1), order(1));

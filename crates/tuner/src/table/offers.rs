@@ -124,7 +124,12 @@ fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, te
         let bids = if is_reverted { builtin() } else { bids(cell, convincing, terms) };
         CellBids { at, cell: cell.cell, bids }
     };
-    let mut sites: Vec<CellBids> = block.iter().map(own).collect();
+    // Without a time of the default nothing can be compared, as if the size had not been measured.
+    let is_comparable = |cell: &&JudgedCell| cell.point(Candidate::Builtin).is_some() || !cell.disqualified.is_empty();
+    let mut sites: Vec<CellBids> = block.iter().filter(is_comparable).map(own).collect();
+    if sites.is_empty() {
+        sites = block.iter().map(own).collect();
+    }
     // A reverted range may lie between measured sizes: its ends become sites without a cell.
     let (first, last) = (sites[0].at, sites[sites.len() - 1].at);
     for range in terms.reverted {
@@ -138,22 +143,14 @@ fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, te
             }
         }
     }
-    for at in untimed(block, terms) {
-        if (shared || (first < at && at < last))
-            && let Err(place) = sites.binary_search_by_key(&at, |site| site.at)
-        {
+    // A choice for all sizes covers planned ones beyond those that were timed, where nothing is known.
+    let planned = terms.planned.iter().filter(|cell| (cell.collective, cell.ranks) == (collective, ranks));
+    for at in planned.map(|cell| cell.lookup_bytes(terms.release)).filter(|at| shared && (*at < first || last < *at)) {
+        if let Err(place) = sites.binary_search_by_key(&at, |site| site.at) {
             sites.insert(place, CellBids { at, cell: block[0].cell, bids: builtin() });
         }
     }
     sites
-}
-
-/// The lookup bytes of planned sizes of a block without any timing.
-pub(crate) fn untimed(block: &[JudgedCell], terms: &Terms<'_>) -> Vec<u64> {
-    let Cell { collective, ranks, .. } = block[0].cell;
-    let here = terms.planned.iter().filter(|cell| (cell.collective, cell.ranks) == (collective, ranks));
-    let is_judged = |cell: &&Cell| block.binary_search_by_key(&cell.bytes, |judged| judged.cell.bytes).is_ok();
-    here.filter(|cell| !is_judged(cell)).map(|cell| cell.lookup_bytes(terms.release)).collect()
 }
 
 /// Returns the candidates that may be chosen for a cell: the builtin, the one that replaces it by the verdict, and

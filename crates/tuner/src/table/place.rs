@@ -15,7 +15,7 @@ use collrules_rules::registry::{self, When};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release};
 
-use super::offers::{Encoding, untimed};
+use super::offers::Encoding;
 use super::problem::BlockSpan;
 use crate::crossover::{boundary, interval};
 use crate::repair::covers;
@@ -118,11 +118,6 @@ fn boundary_of_range(
     }
     if above == Candidate::Builtin && is_reverted(high, &|range| range.lookup.0 == high) {
         return (high, high);
-    }
-    // Planned sizes without a timing use the default in the whole gap.
-    let is_untimed = |at: u64| blocks.iter().any(|block| untimed(block, terms).contains(&at));
-    if (below == Candidate::Builtin && is_untimed(low)) || (above == Candidate::Builtin && is_untimed(high)) {
-        return (low + 1, high);
     }
     let of_block = |block: &&&[JudgedCell]| {
         let upper = block.partition_point(|cell| cell.cell.lookup_bytes(terms.release) < high);

@@ -193,7 +193,7 @@ fn a_communicator_size_does_not_borrow_sizes_that_only_another_was_measured_at()
 }
 
 #[test]
-fn a_planned_size_that_was_not_measured_is_left_to_the_default() {
+fn a_planned_size_that_was_not_measured_follows_its_neighbours() {
     let mut campaign = Campaign::new(8, 0.0);
     for collective in [Collective::Bcast, Collective::Scatter] {
         for bytes in [1024, 65536, 1 << 24] {
@@ -209,15 +209,9 @@ fn a_planned_size_that_was_not_measured_is_left_to_the_default() {
     let expected = vec![(0, Choice::BUILTIN), (1024, chain), ((1 << 24) + 1, Choice::BUILTIN)];
     assert_eq!(rules(&whole, Collective::Bcast, 6), expected);
     assert_eq!(rules(&whole, Collective::Scatter, 6), [(0, chain)]);
-    let planned = [cell(Collective::Bcast, 6, 1 << 20), cell(Collective::Scatter, 6, 1 << 25)];
-    let findings = decide(&planned);
-    let expected = vec![
-        (0, Choice::BUILTIN),
-        (1024, chain),
-        (65537, Choice::BUILTIN),
-        (1 << 24, chain),
-        ((1 << 24) + 1, Choice::BUILTIN),
-    ];
+    let between = decide(&[cell(Collective::Bcast, 6, 1 << 20), cell(Collective::Scatter, 6, 1 << 20)]);
+    assert_eq!(between.table, whole.table, "both neighbours have the same choice");
+    let findings = decide(&[cell(Collective::Bcast, 6, 1 << 25), cell(Collective::Scatter, 6, 1 << 25)]);
     assert_eq!(rules(&findings, Collective::Bcast, 6), expected);
     assert_eq!(rules(&findings, Collective::Scatter, 6), [(0, Choice::BUILTIN)], "all sizes share one choice");
 }

@@ -5,6 +5,7 @@
 #[path = "../agreement/mod.rs"]
 mod agreement;
 mod analyze;
+mod anytime;
 mod decide;
 mod drift;
 mod han;
