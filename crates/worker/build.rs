@@ -2,5 +2,5 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-link-arg-bin=mpi-worker=-Wl,--export-dynamic-symbol=mca_common_monitoring_record_pml");
+    println!("cargo::rustc-link-arg-bin=mpi-worker=-rdynamic");
 }
