@@ -4,7 +4,7 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var_os("CARGO_FEATURE_MPI").is_some() {
-        let export = "-rdynamic";
+        let export = "-Wl,--export-dynamic-symbol=mca_common_monitoring_record_pml";
         println!("cargo::rustc-link-arg-bin=collrules-worker={export}");
     }
 }
