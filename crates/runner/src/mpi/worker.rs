@@ -29,6 +29,24 @@ pub fn user_workers() -> Option<PathBuf> {
     Some(data.join("collrules"))
 }
 
+/// Says which worker this is, where it was found, and the MPI library that it is linked with.
+pub fn describe_worker(worker: &Path, named: bool) -> String {
+    let lies_in = |directory: Option<PathBuf>| worker.parent() == directory.as_deref();
+    let origin = match named {
+        true => "named by --worker",
+        false if lies_in(own_directory()) => "next to collrules",
+        false if lies_in(user_workers()) => "of this user",
+        false => "found in PATH",
+    };
+    let library = linked_library(worker).map(|library| format!(", for {library}")).unwrap_or_default();
+    format!("{} ({origin}{library})", worker.display())
+}
+
+/// The directory of this program, the first to hold workers.
+pub fn own_directory() -> Option<PathBuf> {
+    Some(env::current_exe().ok()?.parent()?.to_owned())
+}
+
 /// Names of the MPI libraries of an installation, usually one; empty if unknown.
 pub fn list_interfaces(mpirun: &Path) -> BTreeSet<String> {
     let files = own_libraries(mpirun).map(|directory| fs::read_dir(directory).into_iter().flatten().flatten());
@@ -105,9 +123,8 @@ fn choose(
 
 /// Workers of any name; in each directory, those for one of these interfaces first.
 fn list_workers(interfaces: &BTreeSet<String>) -> Vec<PathBuf> {
-    let own = env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned()));
     let path = env::var_os("PATH").unwrap_or_default();
-    let directories = own.into_iter().chain(user_workers()).chain(env::split_paths(&path));
+    let directories = own_directory().into_iter().chain(user_workers()).chain(env::split_paths(&path));
     let names: Vec<String> = interfaces.iter().map(|library| name_worker(library)).chain([WORKER.to_owned()]).collect();
     let files =
         directories.flat_map(|directory| names.iter().map(move |name| directory.join(name)).collect::<Vec<_>>());
