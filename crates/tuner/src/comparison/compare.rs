@@ -8,7 +8,7 @@ use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
 use super::block::{ArmBlock, control_speedup, count_pairs, mean_speedup};
-use super::judge::{ArmDemand, LEAST_POOLED, SubjectResult, class_of, judge};
+use super::judge::{ArmDemand, SubjectResult, class_of, judge};
 use super::looks::Looks;
 
 /// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
@@ -270,9 +270,8 @@ impl Comparison<'_> {
         let is_undecided = best.verdict == SettingsVerdict::Undecided;
         let subjects = is_undecided.then(|| {
             let undecided = || best.subjects.iter().filter(|it| it.is_open()).map(|it| &it.subject);
-            // All members of a class are timed until their mean counts.
-            let pooled: BTreeSet<_> =
-                undecided().filter(|_| best.pairs < LEAST_POOLED as u32).filter_map(class_of).collect();
+            // The mean of a class counts, so all of its members are timed.
+            let pooled: BTreeSet<_> = undecided().filter_map(class_of).collect();
             let members = best.subjects.iter().map(|it| &it.subject);
             let members = members.filter(|it| class_of(it).is_some_and(|class| pooled.contains(&class)));
             undecided().chain(members).cloned().collect()

@@ -91,7 +91,7 @@ pub fn class(bytes: Bytes) -> usize {
 const ALARM: f64 = 3.0;
 
 /// Blocks from which on the mean of a class counts: in fewer, launches that settings slow down now and then may be missing.
-pub(super) const LEAST_POOLED: usize = 8;
+const LEAST_POOLED: usize = 8;
 
 /// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
 pub(super) fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {

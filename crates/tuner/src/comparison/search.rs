@@ -304,7 +304,7 @@ impl<B: ArmLauncher> Search<'_, B> {
                 finalists.push(settings);
             }
         };
-        others.chain(self.fastest()).for_each(|settings| add(settings, usize::MAX));
+        others.chain(self.fastest()).for_each(|settings| add(settings, AT_ONCE));
         self.best(FINALISTS).into_iter().for_each(|settings| add(settings, FINALISTS));
         finalists
     }

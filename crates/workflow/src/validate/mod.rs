@@ -44,7 +44,7 @@ use crate::start::Started;
 use crate::{time_budget, tuning};
 
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
-const MOST_BEFORE_SETTINGS: u32 = 32;
+const MOST_BEFORE_SETTINGS: u32 = 16;
 
 /// Most blocks of a later stretch: it looks for what was confirmed.
 const MOST_AGAIN: u32 = 16;
