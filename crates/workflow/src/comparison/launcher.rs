@@ -20,8 +20,7 @@ use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
 use super::arms::Arms;
-use super::passes::count_passes;
-use super::subjects::{TURN, timing_per_subject};
+use super::subjects::{TURN, count_passes, measuring_time};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -37,9 +36,6 @@ const STRIKES: usize = 2;
 
 /// Failures of jobs next to others that work alone, after which jobs no longer live at the same time.
 const BESIDE: u32 = 2;
-
-/// Passes of a block of a search, which needs no more than an order of combinations.
-const SEARCH_PASSES: u32 = 2;
 
 /// Share of a processor that a rank may use while its job sleeps: more disturbs the job whose turn it is.
 const MOST_ASLEEP: f64 = 0.1;
@@ -146,7 +142,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let own = || self.log.launches().iter().filter(|launch| launch.stage == stage);
         let last = own().map(|launch| launch.block).max();
         let times: Vec<f64> = own().filter(|it| Some(it.block) == last).map(|launch| launch.seconds.0).collect();
-        let measuring = timing_per_subject() * subjects as f64;
+        let measuring = measuring_time(self.schedule.startup, subjects);
         let planned =
             self.schedule.startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring));
         if times.is_empty() { planned } else { mean(times) }
@@ -370,7 +366,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let schedule = TurnSchedule {
             turn: TURN,
             calls: (self.schedule.rounds_per_visit, self.schedule.max_rounds),
-            passes: self.count_passes(stage, wanted.len()),
+            passes: count_passes(self.schedule.startup, wanted.len()),
             limit: self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * jobs.len() as f64)),
             seed: launch_seed(self.seed, stage, block, &Settings::new()),
         };
@@ -421,15 +417,6 @@ impl<'a, 's> JobLauncher<'a, 's> {
             ..empty(arm, each)
         });
         Ok(Ok(launches.collect()))
-    }
-
-    /// The number of passes of the next block of a stage.
-    fn count_passes(&self, stage: Stage, subjects: usize) -> u32 {
-        if stage.is_search() {
-            return SEARCH_PASSES;
-        }
-        let own = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.apart.is_none());
-        count_passes(&own.collect::<Vec<_>>(), &self.base, self.schedule.startup, subjects)
     }
 
     /// The times of a job's subjects: medians over its turns.

@@ -5,11 +5,9 @@
 //! | `arms` | arms by what they switch on |
 //! | `subjects` | calls, messages and guards that launches time |
 //! | `launcher` | blocks of launches, from the log if they are there |
-//! | `passes` | how often jobs take turns in a block |
 
 mod arms;
 mod launcher;
-mod passes;
 mod subjects;
 #[cfg(test)]
 mod tests;
@@ -17,5 +15,5 @@ mod tests;
 pub(crate) use arms::Arms;
 pub(crate) use launcher::{JobLauncher, first_line};
 pub(crate) use subjects::{
-    CellWeights, guard_cells, guard_patterns, list_messages, loop_schedule, screened, timing_per_subject,
+    CellWeights, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time, screened,
 };

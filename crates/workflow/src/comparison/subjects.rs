@@ -19,8 +19,14 @@ const GUARDED: [u64; 3] = [8, 4 << 10, 256 << 10];
 /// Time of a turn: a loop of calls. Short, so that jobs alternate faster than the machine changes.
 pub(crate) const TURN: Seconds = Seconds(1.5e-3);
 
-/// Expected turns of a subject in a launch, with the calls before their loops and the time to wake a job.
-const TURNS: f64 = 5.0;
+/// Time of a turn with the untimed calls before it, in seconds.
+const WHOLE_TURN: f64 = 2e-3;
+
+/// Ratio of the variance of a log speedup between turns to that between blocks: 0.1 and 0.07 for calls below 1 us.
+const VARIANCES: f64 = 2.0;
+
+/// Smallest and largest number of passes of a block.
+const PASSES: (f64, f64) = (2.0, 16.0);
 
 /// Largest number of calls of a turn.
 const MOST_CALLS: u32 = 4000;
@@ -33,9 +39,17 @@ pub(crate) fn loop_schedule(timing: &TimingOptions, startup: Seconds, launch: Op
     Schedule { max_rounds: most, ..timed(timing, usual) }
 }
 
-/// Expected measuring time of a launch for each subject, in seconds.
-pub(crate) fn timing_per_subject() -> f64 {
-    TURNS * TURN.0
+/// Passes of a block whose jobs take this long to start. Its error has a variance between blocks and one between turns, which
+/// passes divide; its time is that of starts and turns. The product of both is least at the root of the ratio of times and
+/// variances.
+pub(crate) fn count_passes(startup: Seconds, subjects: usize) -> u32 {
+    let pass = WHOLE_TURN * subjects.max(1) as f64;
+    (startup.0 / pass * VARIANCES).sqrt().round().clamp(PASSES.0, PASSES.1) as u32
+}
+
+/// Expected measuring time of a launch of so many subjects, in seconds.
+pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
+    WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))
 }
 
 /// The messages of patterns, one by one.
@@ -105,6 +119,15 @@ pub(crate) fn guard_patterns(survey: &Survey, ranks: Ranks) -> Vec<PatternPlan> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_are_longer_if_starts_take_longer() {
+        assert_eq!(count_passes(Seconds(0.4), 100), 2);
+        assert_eq!(count_passes(Seconds(1.2), 100), 3);
+        assert_eq!(count_passes(Seconds(0.4), 10), 6);
+        assert_eq!(count_passes(Seconds(5.0), 1), 16);
+        assert_eq!(count_passes(Seconds(0.0), 0), 2);
+    }
 
     #[test]
     fn a_few_sizes_stand_for_all() {

@@ -27,8 +27,8 @@ use super::describe_finalist;
 use super::list::find;
 use crate::campaign::Measurement;
 use crate::comparison::{
-    CellWeights, JobLauncher, first_line, guard_cells, guard_patterns, list_messages, loop_schedule, screened,
-    timing_per_subject,
+    CellWeights, JobLauncher, first_line, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time,
+    screened,
 };
 use crate::error::WorkflowError;
 use crate::plan::{SEARCH, SETTINGS, UNDER_SETTINGS};
@@ -94,7 +94,7 @@ impl ProvenRun<'_, '_> {
         let few = subjects(&screened);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
         let of_round = (values + values.div_ceil(AT_ONCE)) as f64;
-        let launch = startup.0 + timing_per_subject() * few.len() as f64;
+        let launch = startup.0 + measuring_time(startup, few.len());
         let least = of_round * launch / SEARCH;
         if left.is_some_and(|left| left < least) {
             session.say(&format!(
@@ -108,7 +108,7 @@ impl ProvenRun<'_, '_> {
         let mut log = ComparisonLog::open(&measured.run)?;
         let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
         let schedule = |launches: f64, share: f64, subjects: usize| {
-            let least = timing_per_subject() * subjects as f64;
+            let least = measuring_time(startup, subjects);
             let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
             loop_schedule(&options.timing, startup, launch)
         };

@@ -16,9 +16,7 @@ use collrules_tuner::validation::{describe_check, describe_round};
 use super::calls::Calls;
 use super::cells::count_unreached;
 use super::subject::ValidationSubject;
-use crate::comparison::{
-    Arms, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, timing_per_subject,
-};
+use crate::comparison::{Arms, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time};
 use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
 use crate::publish::Published;
@@ -96,7 +94,7 @@ pub(super) fn compare_tuning(
         subjects.retain(|it| known.insert(it.clone()));
     }
     let compared_arms: Vec<Settings> = rules.iter().chain(&tuning).cloned().collect();
-    let least = started.startup.0 + timing_per_subject() * subjects.len() as f64;
+    let least = started.startup.0 + measuring_time(started.startup, subjects.len());
     let per_block = (1.0 + compared_arms.len() as f64) * least;
     let affordable = limit.map_or(options.pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
     let first = options.pairs.min(affordable.max(LEAST_BLOCKS));
