@@ -348,6 +348,12 @@ impl Importer {
         let mut report = |timing: &Imported, fault: ImportFault| {
             findings.push(finding(&sources[timing.source].file, Some(timing.line), fault, true));
         };
+        let with_default = |timings: &[Imported]| -> BTreeSet<Collective> {
+            let defaults = timings.iter().filter(|timing| timing.candidate == Candidate::Builtin);
+            defaults.map(|timing| timing.cell.collective).collect()
+        };
+        let mut undefaulted = with_default(&timings);
+        undefaulted.extend(lost.iter().filter(|(_, it)| *it == Candidate::Builtin).map(|(cell, _)| cell.collective));
         let timings = places::keep_apart(timings, &names, place, &mut report);
         let mut timings = duplicates::settle(timings, place, |timing, code, what| report(timing, fault(code, what)));
         timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
@@ -357,6 +363,13 @@ impl Importer {
         if timings.is_empty() {
             by_place(&mut findings);
             return Err(ImportError::Nothing { findings });
+        }
+        let (left, known) = (with_default(&timings), timings.iter().map(|timing| timing.cell.collective));
+        let known: BTreeSet<Collective> = known.collect();
+        undefaulted.retain(|collective| known.contains(collective) && !left.contains(collective));
+        if let Some(collective) = undefaulted.pop_first() {
+            by_place(&mut findings);
+            return Err(ImportError::NoDefault { collective, findings });
         }
         let statistic = statistic(&timings, options.time)?;
         let suspicions = plausible::check(&timings, statistic, options.release, options.process_bandwidth, &lost);

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use collrules_rules::Collective;
 use collrules_rules::words::first_lines;
 
 use super::finding::{Finding, FindingSeverity};
@@ -130,6 +131,14 @@ pub enum ImportError {
     /// Not one timing is left.
     #[error("no timing can be used{}", reasons(findings))]
     Nothing {
+        /// Findings about the timings that cannot be used.
+        findings: Vec<Finding>,
+    },
+    /// Not one timing of the default is left, so that nothing can be compared with it.
+    #[error("no timing of Open MPI's default {collective} can be used{}", reasons(findings))]
+    NoDefault {
+        /// The collective.
+        collective: Collective,
         /// Findings about the timings that cannot be used.
         findings: Vec<Finding>,
     },

@@ -7,7 +7,7 @@
 //! standard deviation in parentheses.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use collrules_record::CandidateName;
 use collrules_record::units::{Ranks, Seconds};
@@ -33,6 +33,7 @@ pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError>
         blank: Vec::new(),
         stated: Vec::new(),
         over_calls: BTreeSet::new(),
+        compared: HashSet::new(),
         unread: BTreeMap::new(),
         numbers: BTreeMap::new(),
     };
@@ -67,6 +68,8 @@ struct Reader<'a> {
     stated: Vec<Statement>,
     /// Columns of tables with statistics over calls that are not read.
     over_calls: BTreeSet<String>,
+    /// Comparisons of the rows of tables so far.
+    compared: HashSet<Comparison>,
     /// Columns of tables that are not read, by name.
     unread: BTreeMap<String, Unread>,
     /// The numbers and lines of each algorithm name, if the table has both names and numbers.
@@ -302,9 +305,15 @@ impl Reader<'_> {
         if let Layout::Delimited(_) = columns.layout {
             let comparison = (raw.facts.collective, raw.facts.ranks, raw.size.printed);
             let names = columns.columns.iter().filter(|column| column.role.is_none()).map(|column| &column.name);
-            names.for_each(|name| {
-                self.unread.entry(name.clone()).or_default();
-            });
+            for name in names {
+                // Rows under earlier headers have no value.
+                let absent = || Unread {
+                    values: self.compared.iter().map(|earlier| (*earlier, String::new())).collect(),
+                    ..Unread::default()
+                };
+                self.unread.entry(name.clone()).or_insert_with(absent);
+            }
+            self.compared.insert(comparison);
             for (name, unread) in &mut self.unread {
                 let place = columns.columns.iter().position(|column| column.name == *name);
                 unread.add(line, comparison, place.map(field).unwrap_or_default());

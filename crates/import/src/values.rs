@@ -12,8 +12,13 @@ use crate::raw::{ImportFault, Raw, fault};
 /// Most seconds of all calls of a timing: eleven days.
 const MOST_SECONDS: f64 = 1e6;
 
+/// Least seconds of a call on several ranks: a core sees what another one wrote no sooner.
+const LEAST_SECONDS: f64 = 10e-9;
+
 /// Share of a time by which the three may miss each other: they are of the same calls, apart from rounding.
 const SLACK: f64 = 1e-3;
+
+const UNIT: &str = "correct the unit in the header, or the value";
 
 /// Checks the times of a row: what is wrong with the row, or an error about all rows. If the average is wanted, the
 /// others may be over calls.
@@ -21,14 +26,17 @@ pub(super) fn check(raw: &Raw, cell: Cell, is_average: bool) -> Result<Option<Im
     let TimeStatistics { max, min, mean } = raw.times;
     let impossible = |why: String, remedy: &'static str| Err(ImportError::Impossible { why, remedy });
     if let Some(why) = max.into_iter().chain(min).chain(mean).find_map(|time| check_time(time, cell.bytes).err()) {
-        return impossible(why, "correct the unit in the header or the value");
+        return impossible(why, UNIT);
     }
     let Seconds(longest) = max.or(mean).unwrap_or(Seconds(0.0));
+    if longest < LEAST_SECONDS && cell.ranks.0 > 1 && max.or(mean).is_some() {
+        return impossible(format!("no call on {} ranks takes {}", cell.ranks, Seconds(longest)), UNIT);
+    }
     let calls = raw.calls.unwrap_or(1);
     let all = longest * calls as f64;
     if all > MOST_SECONDS {
         let why = format!("{calls} calls of {} would take {all:.0e} s", Seconds(longest));
-        return impossible(why, "correct the unit in the header or the value");
+        return impossible(why, UNIT);
     }
     let times: Vec<f64> = [min, mean, max].into_iter().flatten().map(|time| time.0).collect();
     let slack = raw.step.0 + SLACK * longest;

@@ -247,7 +247,7 @@ fn lines_with_one_prefix_throughout_are_read_without_it() {
 #[test]
 fn equal_errors_are_said_once_with_a_count() {
     let rows: String =
-        (1..6).map(|size| format!("bcast,6,4,{size},2\nbcast,tree_of_life,4,{size},1\nbcast,0,4,{size},0\n")).collect();
+        (1..6).map(|size| format!("bcast,6,4,{size},2\nbcast,tree_of_life,4,{size},1\nbcast,5,4,{size},0\n")).collect();
     let imported = import("t.csv", format!("collective,algorithm,comm_size,message_bytes,avg_latency_us\n{rows}"));
     let said = collrules_import::Finding::describe_all(&imported.findings);
     assert_eq!(imported.findings.iter().map(|it| it.timings).sum::<usize>(), 10);
