@@ -51,6 +51,9 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::TooManyCollectives, "23\n7 1\n0 1\n 0 1 0 0\n", "23", ""),
     (Code::Untuned, "1\n10 1\n0 1\n 0 1 0 0\n", "10", ""),
     (Code::CollectiveTwice, "2\n7 1\n0 1\n 0 1 0 0\n7 1\n0 1\n 0 6 0 0\n", "7", ""),
+    (Code::LineNumbers, "1 1\n2 7 1\n3 0 1\n4  0 6 0 0\n", "1", ""),
+    (Code::LineNumbers, "   1\t1\n   2\t7 1\n   3\t0 2\n   4\t0 6 0 0\n   5\t64 5 0 0\n", "1", ""),
+    (Code::Utf16, "1\0\n\x007\0 \x001\0\n\x000\0 \x001\0\n\x000\0 \x006\0 \x000\0 \x000\0", "1\0", ""),
     (Code::NotJson, "{\"collectives\": { // all\n}}", "/", ""),
     (Code::UnknownKey, r#"{"collectives": {}, "author": "me"}"#, "\"author\"", "6.0"),
     (
