@@ -182,12 +182,13 @@ fn summary(name: &str, source: &[u8], report: &LintReport) -> String {
         verdict(FileFate::Crashes, "crashes"),
     ];
     // Readers take each number for what the counts before it announce.
-    let first = report.problems.iter().find(|problem| problem.severity == Severity::Error && problem.code != Code::Rejected);
+    let first =
+        report.problems.iter().find(|problem| problem.severity == Severity::Error && problem.code != Code::Rejected);
     let is_rejected = report.readings.iter().any(|reading| reading.fate == FileFate::Rejected);
     let is_counted = report.kind == FileKind::Tuned && !source.trim_ascii_start().starts_with(b"{");
-    let uncertain = first.filter(|_| is_rejected && is_counted).map(|first| {
-        format!("after line {} nothing is certain", Lines::new(source).position(first.span.start).0)
-    });
+    let uncertain = first
+        .filter(|_| is_rejected && is_counted)
+        .map(|first| format!("after line {} nothing is certain", Lines::new(source).position(first.span.start).0));
     let verdicts: Vec<_> = verdicts.into_iter().flatten().chain(uncertain).collect();
     let kind = if report.kind == FileKind::Han { "rules for coll/han, " } else { "" };
     format!("{name}: {kind}{said}; {}", verdicts.join("; "))

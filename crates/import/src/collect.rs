@@ -281,7 +281,17 @@ impl Importer {
                 let Raw { line, round, times, digits, is_median, .. } = raw;
                 let NeededFacts { candidate, launch, .. } = *needed;
                 let cell = *cell;
-                timings.push(Imported { source: index, line, cell, candidate, launch, round, times, digits, is_median });
+                timings.push(Imported {
+                    source: index,
+                    line,
+                    cell,
+                    candidate,
+                    launch,
+                    round,
+                    times,
+                    digits,
+                    is_median,
+                });
             }
         }
         if banners.len() > 1 && !given_alone.is_empty() {

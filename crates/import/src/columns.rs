@@ -183,7 +183,8 @@ impl Columns {
     pub(super) fn resembles_header(&self, fields: &[Cow<'_, str>]) -> bool {
         let is_name = |field: &Cow<'_, str>| field.trim().starts_with(char::is_alphabetic);
         let numbers = [Role::Ranks, Role::Bytes, Role::Count, Role::Mean, Role::Median, Role::Max, Role::Launch];
-        let mut numbers = self.columns.iter().zip(fields).filter(|(it, _)| it.role.is_some_and(|it| numbers.contains(&it)));
+        let mut numbers =
+            self.columns.iter().zip(fields).filter(|(it, _)| it.role.is_some_and(|it| numbers.contains(&it)));
         matches!(self.layout, Layout::Delimited(_))
             && fields.len() > 1
             && numbers.clone().count() > 1
@@ -318,8 +319,7 @@ fn with_one_time(mut columns: Vec<Column>, is_table: bool, wanted: Option<Statis
     let (has_median, is_repeated) = (has(Role::Median), has(Role::Median) || has(Role::Spread));
     let is_wanted = wanted.is_some_and(|wanted| wanted != Statistic::RankAverage);
     let over_ranks = |column: &Column| is_wanted || names_ranks(&column.name, is_repeated && is_table);
-    let maxima: Vec<bool> =
-        columns.iter().filter(|column| column.role == Some(Role::Max)).map(over_ranks).collect();
+    let maxima: Vec<bool> = columns.iter().filter(|column| column.role == Some(Role::Max)).map(over_ranks).collect();
     let has_minimum = maxima.contains(&true) && !maxima.contains(&false);
     for column in &mut columns {
         column.role = match column.role {
@@ -377,8 +377,8 @@ fn plain_role(name: &str) -> Option<Role> {
         "count" => Role::Count,
         "launch" | "run" | "run_id" | "trial" => Role::Launch,
         "nrep" => Role::Round,
-        "iterations" | "iters" | "calls" | "repetitions" | "reps" | "n_iter" | "n_iters" | "num_iterations" | "niter"
-        | "samples" | "n_samples" => Role::Calls,
+        "iterations" | "iters" | "calls" | "repetitions" | "reps" | "n_iter" | "n_iters" | "num_iterations"
+        | "niter" | "samples" | "n_samples" => Role::Calls,
         "process" => Role::Process,
         "validation" | "defects" => Role::Check,
         "errorcode" => Role::Invalid,
@@ -412,7 +412,8 @@ fn time_role(words: &[String]) -> Option<Role> {
 fn is_spread(word: &str) -> bool {
     let bare = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
     let is_quantile = bare.len() < word.len() && ["p", "q", "pct"].contains(&bare);
-    let names = ["std", "stddev", "stdev", "sd", "var", "variance", "deviation", "sem", "stderr", "cv", "iqr", "mad", "ci"];
+    let names =
+        ["std", "stddev", "stdev", "sd", "var", "variance", "deviation", "sem", "stderr", "cv", "iqr", "mad", "ci"];
     let quantiles = ["percentile", "quantile", "quartile", "confidence", "median"];
     is_quantile || names.contains(&bare) || quantiles.contains(&bare)
 }
@@ -477,7 +478,9 @@ mod tests {
             let column = Column::named(header);
             assert_eq!((column.role, column.per_second), (Some(role), per_second), "{header}");
         }
-        for header in ["std_us", "stddev", "p99_us", "percentile_99", "ci95_low_us", "var", "P50 Tail Lat(us)", "Std Dev [us]"] {
+        for header in
+            ["std_us", "stddev", "p99_us", "percentile_99", "ci95_low_us", "var", "P50 Tail Lat(us)", "Std Dev [us]"]
+        {
             assert_eq!(Column::named(header).role, Some(Role::Spread), "{header}");
         }
         for header in ["", "b", "us", "note", "t", "vary", "Mbytes/sec"] {

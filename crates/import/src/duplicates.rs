@@ -38,7 +38,11 @@ pub(super) fn settle(
                 "lines {} contradict each other about {cell}, {candidate}, and none is used; repeated measurements need different \
                  launch numbers{}",
                 some(&lines, NAMED),
-                if is_default_of_files { ", such as run1 in names of files: 0 and `default` both mean Open MPI's default" } else { "" },
+                if is_default_of_files {
+                    ", such as run1 in names of files: 0 and `default` both mean Open MPI's default"
+                } else {
+                    ""
+                },
             );
             for &place in places {
                 keep[place] = false;

@@ -106,7 +106,9 @@ pub enum ImportError {
     )]
     MixedTimes,
     /// Some times are medians over calls, and others are means.
-    #[error("some times are medians over calls and others are means, and they cannot be compared; import them separately")]
+    #[error(
+        "some times are medians over calls and others are means, and they cannot be compared; import them separately"
+    )]
     MixedMedians,
     /// Buffers of some timings are in the memory of a device, and those of others are not.
     #[error(

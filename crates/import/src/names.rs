@@ -26,8 +26,7 @@ const RANKS: [&str; 4] = ["np", "ranks", "nprocs", "procs"];
 const ALGORITHM: [&str; 4] = ["a", "alg", "algo", "algorithm"];
 const LAUNCH: [&str; 4] = ["run", "launch", "rep", "trial"];
 /// Words that say nothing about a timing, apart from endings of files.
-const PLAIN: [&str; 11] =
-    ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz", "mca", "alg", "algo", "algorithm"];
+const PLAIN: [&str; 11] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz", "mca", "alg", "algo", "algorithm"];
 /// Other libraries, whose algorithms are not those of Open MPI.
 const LIBRARIES: [&str; 10] =
     ["i_mpi_adjust", "intel_mpi", "intelmpi", "impi", "mpich", "mvapich", "nccl", "oneccl", "rccl", "ucc"];

@@ -128,7 +128,8 @@ pub(super) fn digits(text: &str) -> Option<u64> {
 
 /// The step between numbers as written, in seconds.
 pub(super) fn step(text: &str, per_second: f64) -> f64 {
-    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.bytes().take_while(u8::is_ascii_digit).count());
+    let decimals =
+        text.split_once('.').map_or(0, |(_, decimals)| decimals.bytes().take_while(u8::is_ascii_digit).count());
     let decimals = decimals.min(20) as f64;
     10_f64.powf(-decimals) / per_second
 }

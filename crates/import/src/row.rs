@@ -74,7 +74,9 @@ pub(super) fn read(
             Role::Count => {
                 let count: u64 = text.parse().map_err(|_| wrong(column, &format!("`{text}` is no count")))?;
                 let unknown = || match output.program {
-                    Some(Program::Reprompi) => "the line #@datatype_size_bytes=... is missing, so counts are of no size",
+                    Some(Program::Reprompi) => {
+                        "the line #@datatype_size_bytes=... is missing, so counts are of no size"
+                    }
                     _ => "a count of elements of unknown size: a column message_bytes is needed",
                 };
                 let element = output.element.ok_or_else(|| wrong(column, &unknown()))?;

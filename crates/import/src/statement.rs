@@ -79,9 +79,9 @@ pub(super) fn read(line: u64, text: &str) -> Vec<Statement> {
         found.iter().skip(1).flatten().next().map(|group| group.as_str().to_owned())
     };
     let ranks = started_ranks(text).or_else(|| [&RANKS, &COUNTED].into_iter().find_map(|it| first(it)?.parse().ok()));
-    let forced = FORCED.captures_iter(text).filter_map(|found| {
-        Some(Stated::Algorithm(Some(collective_named(&found[1])?), vec![found[2].to_lowercase()]))
-    });
+    let forced = FORCED
+        .captures_iter(text)
+        .filter_map(|found| Some(Stated::Algorithm(Some(collective_named(&found[1])?), vec![found[2].to_lowercase()])));
     let mut facts: Vec<Stated> = forced.collect();
     if facts.is_empty() {
         facts.extend(first(&ALGORITHM).map(|name| Stated::Algorithm(None, words(&name))));

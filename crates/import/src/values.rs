@@ -1,8 +1,8 @@
 //! The times of one row, which have to be possible and to fit each other.
 
+use collrules_record::Cell;
 use collrules_record::sample::check_time;
 use collrules_record::units::Seconds;
-use collrules_record::Cell;
 
 use crate::error::ImportError;
 use crate::facts::TimeStatistics;

@@ -12,10 +12,10 @@ use collrules_record::settings::Settings;
 use collrules_record::tree::Alternative;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Ranks};
-use collrules_rules::{Collective, Release};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::registry::describe;
 use collrules_rules::words::{counted, plural, some};
+use collrules_rules::{Collective, Release};
 
 use crate::facts::name_candidate;
 use crate::layouts;

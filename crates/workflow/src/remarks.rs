@@ -32,9 +32,8 @@ fn is_han_off(jobs: &Jobs, pins: &Settings) -> bool {
 /// Rules for calls that HAN runs on several nodes, from timings that do not name the component.
 pub(crate) fn of_unknown_component(findings: &Findings) -> Option<Remark> {
     let release = findings.release;
-    let is_han = |collective: &Collective| {
-        Behaviour::latest(release).han_first && han::is_ruled(release, collective.id())
-    };
+    let is_han =
+        |collective: &Collective| Behaviour::latest(release).han_first && han::is_ruled(release, collective.id());
     let ruled: Vec<Collective> =
         findings.table.collectives().map(|(collective, _)| collective).filter(is_han).collect();
     (!ruled.is_empty()).then_some(Remark::HanUnknown(ruled))

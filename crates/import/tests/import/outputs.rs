@@ -155,12 +155,17 @@ fn a_header_within_a_table_begins_another_output() {
         ("collective,algorithm_id,message_bytes,comm_size\nallreduce,3,4096,32\n", "refused"),
         ("#collective,algorithm_id,message_bytes,comm_size,avg_us\nallreduce,3,4096,32,8.5\n", BOTH),
         ("# made by sweep.sh, size and time as printed\nallreduce,3,32,4096,8.5\n", BOTH),
-        ("allreduce,3,32,4096,collective,algorithm_id,message_bytes,comm_size,avg_us\nallreduce,3,4096,32,8.5\n", FIRST),
+        (
+            "allreduce,3,32,4096,collective,algorithm_id,message_bytes,comm_size,avg_us\nallreduce,3,4096,32,8.5\n",
+            FIRST,
+        ),
         ("allreduce,3,32\n", FIRST),
     ] {
         assert_eq!(outcome(options(), "t.csv", &format!("{A}{second}")), expected, "{second}");
     }
-    let other = format!("{A}collective,algorithm_id,comm_size,message_bytes,avg_latency_us,library\nallreduce,3,32,4096,8.5,mpich\n");
+    let other = format!(
+        "{A}collective,algorithm_id,comm_size,message_bytes,avg_latency_us,library\nallreduce,3,32,4096,8.5,mpich\n"
+    );
     assert_eq!(outcome(options(), "t.csv", &other), "refused");
 }
 
@@ -228,7 +233,9 @@ fn lines_around_outputs_are_compared_with_what_is_assumed() {
         ("MPICH Version: 4.1", false),
         ("Intel(R) MPI Library 2021.9", false),
     ] {
-        for text in [format!("{line}\n{}", osu("5.0")), format!("{}{line}\n{second}", osu("5.0")), osu("5.0") + line + "\n"] {
+        for text in
+            [format!("{line}\n{}", osu("5.0")), format!("{}{line}\n{second}", osu("5.0")), osu("5.0") + line + "\n"]
+        {
             let outcome = outcome(given(Some(8), Some(3)), "x.txt", &text);
             assert_eq!(outcome != "refused", fits, "{outcome}: {text}");
         }
@@ -286,7 +293,8 @@ fn a_doubt_about_a_unit_concerns_all_rows() {
         format!("algorithm_id,size,avg_{unit}\n{}", rows.collect::<String>())
     };
     let read = |text: &str| import_with(given(Some(16), None), &[("t.csv", text.as_bytes())]);
-    let codes = |text: &str| read(text).map(|import| found(&import).into_iter().map(|found| found.0).collect::<Vec<_>>());
+    let codes =
+        |text: &str| read(text).map(|import| found(&import).into_iter().map(|found| found.0).collect::<Vec<_>>());
     // Microseconds, named nanoseconds.
     assert!(read(&table("ns", 5.0, 0.0002)).is_err());
     assert_eq!(codes(&table("us", 5.0, 0.0002)).unwrap(), []);
@@ -383,7 +391,8 @@ fn part(order: &[usize], separator: &str, unit: usize, renamed: bool, rows: &[(u
     } else {
         ["collective", "algorithm_id", "comm_size", "message_bytes", &time]
     };
-    let line = |fields: [String; 5]| order.iter().map(|place| fields[*place].clone()).collect::<Vec<_>>().join(separator);
+    let line =
+        |fields: [String; 5]| order.iter().map(|place| fields[*place].clone()).collect::<Vec<_>>().join(separator);
     let row = |(id, ranks, bytes, tenths): &(u32, u32, u64, u32)| {
         let time = f64::from(*tenths) / 10.0 * factor;
         line(["bcast".to_owned(), id.to_string(), ranks.to_string(), bytes.to_string(), format!("{time:.7}")])

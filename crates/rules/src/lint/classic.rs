@@ -58,7 +58,8 @@ fn line_numbers(source: &[u8], words: &Words) -> Option<Vec<Span>> {
     let lines: Vec<&[NumberWord]> = words.lines().filter(|line| !line.is_empty()).collect();
     let line_of = |at: usize| source[..at].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
     let counts_all = || {
-        let counts = |(place, line): (u64, &&[NumberWord])| [place, line_of(line[0].span.start)].contains(&line[0].value);
+        let counts =
+            |(place, line): (u64, &&[NumberWord])| [place, line_of(line[0].span.start)].contains(&line[0].value);
         lines.len() >= 3 && (1..).zip(&lines).all(counts)
     };
     if !counts_all() {
@@ -78,7 +79,10 @@ fn line_numbers(source: &[u8], words: &Words) -> Option<Vec<Span>> {
 /// Describes the block within which a file ends.
 fn describe_open(listing: &Listing<'_>) -> String {
     let Some(CollectiveListing { id, count, comm_rules }) = listing.collectives.last() else { return String::new() };
-    let name = u32::try_from(id.value).ok().filter(|id| *id < Collective::ID_COUNT).map_or("collective", collective::json_name);
+    let name = u32::try_from(id.value)
+        .ok()
+        .filter(|id| *id < Collective::ID_COUNT)
+        .map_or("collective", collective::json_name);
     match comm_rules.last().filter(|last| last.rules.len() as u64 != last.count.value) {
         Some(CommRuleListing { size, count, rules }) => {
             let said = counted(count.value, "message rule");
@@ -171,7 +175,8 @@ impl ClassicLinter<'_> {
         }
         let said = counted(count.value, what);
         let follow = if found == 1 { "follows" } else { "follow" };
-        let problem = self.problems.add(Code::WrongCount, count.span, format!("{said} announced, but {found} {follow}"));
+        let problem =
+            self.problems.add(Code::WrongCount, count.span, format!("{said} announced, but {found} {follow}"));
         // The counts around a wrong one are met when what they announce ends.
         let end = |last: NumberWord| last.span.end;
         problem.met = entries.last().copied().map_or(count.span.start, end).max(self.wrong.map_or(0, end));
