@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::made_once::TUNED;
 use crate::reseal::reseal;
 use crate::session::{Session, assert_said};
-use crate::support::{Ran, bounded, collrules, findings, say};
+use crate::support::{Ran, bounded, collrules, say};
 
 /// A small run of its own seed.
 fn measured(scratch: &Path, seed: u32) -> PathBuf {

@@ -277,6 +277,39 @@ fn all_problems_are_told_at_once_and_in_order() {
     }
 }
 
+/// A note made a file that no version reads pass.
+#[test]
+fn a_han_file_that_all_versions_reject_is_an_error() {
+    let wrong = "1 bcast\n1 2\n1\n1 1\n 0 nosuch\n";
+    assert_eq!(check(wrong.as_bytes(), &[]).worst(), Some(Severity::Error));
+    // 4.1 knows no names of levels.
+    let names = "1 bcast\n1 global_communicator\n1\n1 1\n 0 tuned\n";
+    assert!(check(names.as_bytes(), &[]).worst() < Some(Severity::Error));
+    for release in ["4.0", "4.1"] {
+        assert_eq!(check(names.as_bytes(), &versions(release)).worst(), Some(Severity::Error), "{release}");
+    }
+}
+
+/// The first problem is the first that Open MPI meets, and nothing is said that its reading denies.
+#[test]
+fn faults_come_in_the_order_of_reading() {
+    let three = "2\n7 3\n0 1\n 0 1 0 0\n8 1\n 0 6 0 0\n6 1\n0 1\n 0 1 0 0\n3 1\n0 1\n 0 1 0 0\n";
+    let report = check(three.as_bytes(), &[]);
+    let counts: Vec<_> = report.problems.iter().filter(|problem| problem.code == Code::WrongCount).collect();
+    assert_eq!(counts.iter().map(|it| it.span.of(three.as_bytes())).collect::<Vec<_>>(), [b"3", b"2"]);
+    assert!(counts[1].remedy.contains("line 2 first"), "{}", counts[1].remedy);
+    for text in ["1\n7 1\n0 2\n 0;99;0;0;\n 64 1 0 0\n", "1\n7 1\n0 1\n 0\u{a0}6\u{a0}0\u{a0}0\n"] {
+        let report = check(text.as_bytes(), &[]);
+        assert!(report.readings.iter().all(|reading| reading.fate == FileFate::Accepted), "{text}");
+        assert!(!codes(text, "").contains(&Code::EndsEarly), "{text}");
+    }
+    let word = check(b"1\n7 1\n0 1\n 0 6 tuned 0 0\n", &[]);
+    assert_eq!((word.kind, word.worst()), (FileKind::Tuned, Some(Severity::Warning)));
+    let unsorted = check(b"1\n7 3\n16 1\n 0 1 0 0\n2 1\n 0 6 0 0\n64 1\n 0 5 0 0\n", &versions("5.0"));
+    let said = |code: Code, what: &str| unsorted.problems.iter().any(|it| it.code == code && it.message.contains(what));
+    assert!(said(Code::BelowFirst, "2 to 15 ranks instead") && said(Code::Unsorted, "16 to 63 ranks, not their own"));
+}
+
 #[test]
 fn formats_that_a_named_version_cannot_read_are_errors() {
     let text = b"{\"collectives\": {}}";
