@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use collrules_record::units::Ranks;
 use collrules_rules::kind::FileKind;
 use collrules_rules::lines::{Lines, plain};
-use collrules_rules::lint::{self, FileFate, LintReport, Problem, Severity};
+use collrules_rules::lint::{self, Code, FileFate, LintReport, Problem, Severity};
 use collrules_rules::words::counted;
 use collrules_rules::{Behaviour, Span};
 use collrules_workflow::WorkflowError;
@@ -102,7 +102,7 @@ fn show(out: &mut dyn Write, name: &str, source: &[u8], report: &LintReport) -> 
         (false, false) => GraphicalTheme::unicode_nocolor(),
         (false, true) => GraphicalTheme::none(),
     };
-    screen::wrapped(&summary(name, report), "", "  ").iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    screen::wrapped(&summary(name, source, report), "", "  ").iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let handler = GraphicalReportHandler::new_themed(theme).with_width(screen::width()).with_links(false);
     let text = Text::new(name, source, screen::width());
     for kind in kinds(report) {
@@ -161,7 +161,7 @@ fn show_short(out: &mut dyn Write, name: &str, source: &[u8], report: &LintRepor
     Ok(())
 }
 
-fn summary(name: &str, report: &LintReport) -> String {
+fn summary(name: &str, source: &[u8], report: &LintReport) -> String {
     let counts = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
     let counts = counts.map(|(severity, what)| (report.count(severity), what));
     let said = counts.iter().filter(|(count, _)| *count > 0);
@@ -181,7 +181,15 @@ fn summary(name: &str, report: &LintReport) -> String {
         verdict(FileFate::Rejected, "rejected by"),
         verdict(FileFate::Crashes, "crashes"),
     ];
-    let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
+    // Readers take each number for what the counts before it announce.
+    let first =
+        report.problems.iter().find(|problem| problem.severity == Severity::Error && problem.code != Code::Rejected);
+    let is_rejected = report.readings.iter().any(|reading| reading.fate == FileFate::Rejected);
+    let is_counted = report.kind == FileKind::Tuned && !source.trim_ascii_start().starts_with(b"{");
+    let uncertain = first
+        .filter(|_| is_rejected && is_counted)
+        .map(|first| format!("after line {} nothing is certain", Lines::new(source).position(first.span.start).0));
+    let verdicts: Vec<_> = verdicts.into_iter().flatten().chain(uncertain).collect();
     let kind = if report.kind == FileKind::Han { "rules for coll/han, " } else { "" };
     format!("{name}: {kind}{said}; {}", verdicts.join("; "))
 }

@@ -2,24 +2,25 @@
 
 use std::collections::BTreeSet;
 
+use collrules_rules::words::some;
 use collrules_rules::{Collective, Release};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
 use super::columns::Given;
-use super::facts::{Facts, TimeStatistics, combine};
+use super::facts::{Facts, combine};
 use super::finding::{Finding, FindingCode};
 use super::formats::{ImportFormat, Size};
 use super::imported::Imported;
 use super::names::{self, PathFacts};
 use super::pattern::NamePattern;
 use super::plausible::{self, PROCESS_BANDWIDTH};
-use super::raw::{ImportFault, Parsed, Raw, fault};
-use super::{content, duplicates, places, reader};
+use super::raw::{ImportFault, Output, Parsed, Raw, fault};
+use super::statement::{Stated, Statement};
+use super::{content, duplicates, places, reader, values};
 use crate::error::ImportError;
 use collrules_record::findings::Statistic;
-use collrules_record::sample::check_time;
-use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, CandidateName, Cell};
 
 /// Options of the user for an import.
@@ -104,10 +105,12 @@ pub struct Importer {
     on_host: Option<String>,
     /// True if a name matched the pattern.
     matched: bool,
+    /// The directory of the Open MPI that commands in files name.
+    installation: Option<String>,
 }
 
-/// Most seconds of all calls of a timing: eleven days.
-const MOST_SECONDS: f64 = 1e6;
+/// Largest number of lines that a message names.
+const NAMED_LINES: usize = 6;
 
 impl Importer {
     /// Begins.
@@ -122,14 +125,15 @@ impl Importer {
             on_device: None,
             on_host: None,
             matched: false,
+            installation: None,
         }
     }
 
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
         let text = content::unpacked(bytes).ok()?;
-        let given = Given { facts: &Facts::default(), per_second: None };
-        match reader::read(&content::without_prefix(&String::from_utf8_lossy(&text)).1, &given) {
+        let given = Given { facts: &Facts::default(), per_second: None, time: None };
+        match reader::read(&content::without_prefix(&content::plain(&String::from_utf8_lossy(&text))).1, &given) {
             Ok(parsed) => parsed.format,
             Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
             // A header with a fault.
@@ -148,7 +152,8 @@ impl Importer {
     /// A file that cannot be used is a finding, not an error: others may be.
     pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> bool {
         self.add_file(file, parts, bytes).unwrap_or_else(|why| {
-            self.report(file, None, fault(FindingCode::UnusableFile, why.to_string()));
+            let (line, why) = why.split();
+            self.report(file, line, fault(FindingCode::UnusableFile, why.to_string()));
             false
         })
     }
@@ -161,6 +166,7 @@ impl Importer {
         let unfinished = content::cut_unfinished(&mut text);
         // Names and warnings may be in any encoding; numbers are ASCII.
         let lossy = String::from_utf8_lossy(&text);
+        let lossy = content::plain(&lossy);
         let (prefix, lossy) = content::without_prefix(&lossy);
         let mut crc = Crc::new();
         crc.update(bytes);
@@ -176,7 +182,7 @@ impl Importer {
         }
         // A table need not have what the name or the options say.
         let facts = options.facts.clone().or(name.facts.clone());
-        let given = Given { facts: &facts, per_second: options.per_second };
+        let given = Given { facts: &facts, per_second: options.per_second, time: options.time };
         let mut parsed = reader::read(&lossy, &given)?;
         let format = parsed.format.unwrap_or(ImportFormat::Table);
         let source = SourceFile {
@@ -223,51 +229,83 @@ impl Importer {
     /// Completes the facts of a file with those of its name and of the user.
     fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
         let index = self.sources.len();
-        let (given, release) = (&self.options.facts, self.options.release);
+        let (given, release) = (self.options.facts.clone(), self.options.release);
         let complete = |content: &Facts| {
-            let (facts, note) = combine(given, content, &name.facts, release)?;
+            let (facts, note) = combine(&given, content, &name.facts, release)?;
             Ok((needed(facts, name)?, note))
         };
-        let Parsed { raws, mut faults, .. } = parsed;
-        let mut timings = Vec::with_capacity(raws.len());
-        let mut known: Option<(Facts, Result<_, String>)> = None;
+        let Parsed { outputs, banners, mut faults, .. } = parsed;
+        let mut timings = Vec::new();
         let mut notes = BTreeSet::new();
         let mut empty: Option<(u64, usize)> = None;
-        for raw in raws {
-            // Rows in a row mostly say the same beside their numbers.
-            let (_, needed) = match known.take().filter(|(facts, _)| *facts == raw.facts) {
-                Some(same) => known.insert(same),
-                None => known.insert((raw.facts.clone(), complete(&raw.facts))),
-            };
-            let cell = needed.as_ref().map_err(String::clone).and_then(|(needed, _)| needed.cell(raw.size));
-            let (Ok((needed, note)), Ok(cell)) = (&*needed, &cell) else {
-                let is_row = needed.is_err() && raw.facts.algorithm.is_some();
-                let code = if is_row { FindingCode::BadRow } else { FindingCode::UnusableFile };
-                let why = cell.err().unwrap_or_default();
-                match faults.last_mut() {
-                    Some((_, last)) if last.code == code && last.what == why => last.timings += 1,
-                    _ => faults.push((Some(raw.line), fault(code, why).of_timings(1))),
+        let mut given_alone = BTreeSet::new();
+        for Output { raws, stated, .. } in outputs {
+            self.install(&stated)?;
+            let mut known: Option<(Facts, Result<_, String>)> = None;
+            for raw in raws {
+                // Rows in a row mostly say the same beside their numbers.
+                let (_, needed) = match known.take().filter(|(facts, _)| *facts == raw.facts) {
+                    Some(same) => known.insert(same),
+                    None => {
+                        let completed = complete(&raw.facts);
+                        if let Ok((needed, _)) = &completed {
+                            agree(&stated, &raw.facts, needed, release)?;
+                            given_alone.extend(given.beyond(&raw.facts));
+                        }
+                        known.insert((raw.facts.clone(), completed))
+                    }
+                };
+                let cell = needed.as_ref().map_err(String::clone).and_then(|(needed, _)| needed.cell(raw.size));
+                let (Ok((needed, note)), Ok(cell)) = (&*needed, &cell) else {
+                    let is_row = needed.is_err() && raw.facts.algorithm.is_some();
+                    let code = if is_row { FindingCode::BadRow } else { FindingCode::UnusableFile };
+                    let why = cell.err().unwrap_or_default();
+                    match faults.last_mut() {
+                        Some((_, last)) if last.code == code && last.what == why => last.timings += 1,
+                        _ => faults.push((Some(raw.line), fault(code, why).of_timings(1))),
+                    }
+                    continue;
+                };
+                notes.extend(note.clone());
+                if cell.collective.has_sizes() && cell.bytes == Bytes(0) {
+                    empty.get_or_insert((raw.line, 0)).1 += 1;
+                    continue;
                 }
-                continue;
-            };
-            notes.extend(note.clone());
-            if cell.collective.has_sizes() && cell.bytes == Bytes(0) {
-                empty.get_or_insert((raw.line, 0)).1 += 1;
-                continue;
+                let is_average = self.options.time == Some(Statistic::RankAverage);
+                if let Some(disorder) = values::check(&raw, *cell, is_average).map_err(|why| why.at(raw.line))? {
+                    faults.push((Some(raw.line), disorder.about(raw.facts, raw.size)));
+                    continue;
+                }
+                let seen = if raw.is_on_device { &mut self.on_device } else { &mut self.on_host };
+                seen.get_or_insert_with(|| format!("line {} of {}", raw.line, source.file));
+                let Raw { line, round, times, digits, is_median, .. } = raw;
+                let NeededFacts { candidate, launch, .. } = *needed;
+                let cell = *cell;
+                timings.push(Imported {
+                    source: index,
+                    line,
+                    cell,
+                    candidate,
+                    launch,
+                    round,
+                    times,
+                    digits,
+                    is_median,
+                });
             }
-            if let Some(impossible) = impossible(&raw, cell.bytes) {
-                faults.push((Some(raw.line), impossible.about(raw.facts, raw.size)));
-                continue;
-            }
-            let seen = if raw.is_on_device { &mut self.on_device } else { &mut self.on_host };
-            seen.get_or_insert_with(|| format!("line {} of {}", raw.line, source.file));
-            let Raw { line, round, times, digits, .. } = raw;
-            let NeededFacts { candidate, launch, .. } = *needed;
-            timings.push(Imported { source: index, line, cell: *cell, candidate, launch, round, times, digits });
+        }
+        if banners.len() > 1 && !given_alone.is_empty() {
+            let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
+            let what = format!(
+                "outputs begin on lines {}, and {} of the options is taken for all of them",
+                some(&lines, NAMED_LINES),
+                given_alone.into_iter().collect::<Vec<_>>().join(" and "),
+            );
+            faults.push((None, fault(FindingCode::SeveralOutputs, what).of_timings(0)));
         }
         faults.extend(notes.into_iter().map(|note| (None, fault(FindingCode::PassedOver, note).of_timings(0))));
         if let Some((line, count)) = empty {
-            let what = format!("an empty message, for which no algorithm runs ({count} such rows)");
+            let what = format!("no data, for which no algorithm runs ({count} such rows)");
             faults.push((Some(line), fault(FindingCode::NoData, what).of_timings(count)));
         }
         for (facts, size) in faults.iter().filter_map(|(_, fault)| fault.lost.as_ref()) {
@@ -287,13 +325,26 @@ impl Importer {
         Ok(())
     }
 
+    /// Compares the installation of Open MPI that lines around outputs name.
+    fn install(&mut self, stated: &[Statement]) -> Result<(), ImportError> {
+        for Statement { line, text, fact } in stated {
+            let Stated::Installation(path) = fact else { continue };
+            let known = self.installation.get_or_insert_with(|| path.clone());
+            if known != path {
+                let why = format!("other timings are of the Open MPI in {known}");
+                return Err(ImportError::Contradicted { why, text: text.clone() }.at(*line));
+            }
+        }
+        Ok(())
+    }
+
     fn report(&mut self, file: &str, line: Option<u64>, fault: ImportFault) {
         self.findings.push(finding(file, line, fault, true));
     }
 
     /// Combines all files: resolves duplicates, and looks for implausible values.
     pub fn finish(self) -> Result<Import, ImportError> {
-        let Self { options, mut sources, names, timings, mut findings, lost, matched, on_device, on_host } = self;
+        let Self { options, mut sources, names, timings, mut findings, lost, matched, on_device, on_host, .. } = self;
         if options.pattern.is_some() && !matched {
             return Err(ImportError::NoMatch);
         }
@@ -307,6 +358,12 @@ impl Importer {
         let mut report = |timing: &Imported, fault: ImportFault| {
             findings.push(finding(&sources[timing.source].file, Some(timing.line), fault, true));
         };
+        let with_default = |timings: &[Imported]| -> BTreeSet<Collective> {
+            let defaults = timings.iter().filter(|timing| timing.candidate == Candidate::Builtin);
+            defaults.map(|timing| timing.cell.collective).collect()
+        };
+        let mut undefaulted = with_default(&timings);
+        undefaulted.extend(lost.iter().filter(|(_, it)| *it == Candidate::Builtin).map(|(cell, _)| cell.collective));
         let timings = places::keep_apart(timings, &names, place, &mut report);
         let mut timings = duplicates::settle(timings, place, |timing, code, what| report(timing, fault(code, what)));
         timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
@@ -316,6 +373,13 @@ impl Importer {
         if timings.is_empty() {
             by_place(&mut findings);
             return Err(ImportError::Nothing { findings });
+        }
+        let (left, known) = (with_default(&timings), timings.iter().map(|timing| timing.cell.collective));
+        let known: BTreeSet<Collective> = known.collect();
+        undefaulted.retain(|collective| known.contains(collective) && !left.contains(collective));
+        if let Some(collective) = undefaulted.pop_first() {
+            by_place(&mut findings);
+            return Err(ImportError::NoDefault { collective, findings });
         }
         let statistic = statistic(&timings, options.time)?;
         let suspicions = plausible::check(&timings, statistic, options.release, options.process_bandwidth, &lost);
@@ -358,23 +422,15 @@ fn finding(file: &str, line: Option<u64>, fault: ImportFault, left_out: bool) ->
     }
 }
 
-/// Reason why no call can have taken the time of a row: its unit, or its columns, are others than they seem.
-fn impossible(raw: &Raw, bytes: Bytes) -> Option<ImportFault> {
-    let TimeStatistics { max, min, mean } = raw.times;
-    let beyond = max.into_iter().chain(min).chain(mean).find_map(|time| check_time(time, bytes).err());
-    let longest = max.or(mean).map_or(0.0, |Seconds(time)| time);
-    let calls = raw.calls.unwrap_or(1);
-    let slip = || {
-        (longest * calls as f64 > MOST_SECONDS).then(|| {
-            let what = format!(
-                "{calls} calls of {} would take {:.0e} s: another unit?",
-                Seconds(longest),
-                longest * calls as f64
-            );
-            fault(FindingCode::UnitSlip, what)
-        })
-    };
-    beyond.map(|why| fault(FindingCode::BadTime, why)).or_else(slip)
+/// Compares what lines around an output state with what is assumed about its rows.
+fn agree(stated: &[Statement], content: &Facts, needed: &NeededFacts, release: Release) -> Result<(), ImportError> {
+    let NeededFacts { collective, ranks, candidate, .. } = *needed;
+    for statement in stated {
+        if let Some(why) = statement.contradiction(content, ranks, (collective, candidate), release) {
+            return Err(ImportError::Contradicted { why, text: statement.text.clone() }.at(statement.line));
+        }
+    }
+    Ok(())
 }
 
 /// Facts that a timing needs.
@@ -420,6 +476,10 @@ fn needed(facts: Facts, name: &PathFacts) -> Result<NeededFacts, String> {
 fn statistic(timings: &[Imported], wanted: Option<Statistic>) -> Result<Statistic, ImportError> {
     let max = timings.iter().all(|timing| timing.times.max.is_some());
     let mean = timings.iter().all(|timing| timing.times.mean.is_some());
+    let medians = timings.iter().filter(|timing| timing.is_median).count();
+    if medians > 0 && medians < timings.len() && !(max && wanted != Some(Statistic::RankAverage)) {
+        return Err(ImportError::MixedMedians);
+    }
     match wanted {
         None if max => Ok(Statistic::SlowestRankSummary),
         None if mean => Ok(Statistic::RankAverage),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use collrules_record::findings::Statistic;
 use collrules_rules::{Collective, names};
 
 use crate::error::ImportError;
@@ -37,6 +38,10 @@ names! {
         Max "max_latency_us",
         Begin "loc_tstart_sec",
         End "loc_tend_sec",
+        /// The median over calls.
+        Median "median_us",
+        /// Another statistic over calls, which is not read.
+        Spread "stddev_us",
     }
 }
 
@@ -69,28 +74,27 @@ pub(super) struct Columns {
     pub(super) columns: Vec<Column>,
 }
 
-/// Facts and unit that a header need not have.
+/// Facts, unit and statistic that a header need not name.
 pub(super) struct Given<'a> {
     pub(super) facts: &'a Facts,
     pub(super) per_second: Option<f64>,
+    pub(super) time: Option<Statistic>,
 }
 
 /// Columns that only tables of other programs have, in which times and sizes mean something else.
-const FOREIGN: [&str; 5] = ["algbw", "busbw", "redop", "elem_count", "stddev"];
+const FOREIGN: [&str; 4] = ["algbw", "busbw", "redop", "elem_count"];
 
 impl Columns {
     /// The columns, if a line is a header.
     pub(super) fn find(line: &str, given: &Given<'_>) -> Option<Result<Self, ImportError>> {
         let (layout, found) = split_header(line)?;
-        let mut columns: Vec<Column> = match layout {
+        let named = || found.iter().map(|name| Column::named(name)).collect();
+        let columns = match layout {
             Layout::Algorithms => algorithm_columns(&found),
-            _ => found.iter().map(|name| Column::named(name)).collect(),
+            Layout::Words if found.iter().any(|name| name == "test") => reprompi_columns(named()),
+            _ => with_one_time(named(), matches!(layout, Layout::Delimited(_)), given.time),
         };
-        if layout == Layout::Words && columns.iter().any(|column| column.name == "test") {
-            take_reprompi_time(&mut columns);
-        }
-        let columns = Self { layout, columns };
-        Some(columns.complete(line, given))
+        Some(Self { layout, columns }.complete(line, given))
     }
 
     /// Checks that the columns are there, each once, with units.
@@ -108,8 +112,9 @@ impl Columns {
         if self.layout == Layout::Algorithms {
             return Ok(self);
         }
+        let is_single = |role: &Role| *role != Role::Spread;
         for (place, column) in self.columns.iter().enumerate() {
-            if let Some(role) = column.role
+            if let Some(role) = column.role.filter(is_single)
                 && self.columns[..place].iter().any(|other| other.role == Some(role))
             {
                 return Err(ImportError::RepeatedColumn { column: role.name(), header: short(line) });
@@ -128,11 +133,18 @@ impl Columns {
             (Role::Ranks, is_table && ranks.is_none() && !self.has(Role::Ranks)),
             // A table of barriers alone has no sizes.
             (Role::Bytes, is_table && collective.is_none_or(Collective::has_sizes) && !has(&SIZES)),
-            (Role::Mean, !has(&[Role::Mean, Role::Max, Role::End])),
+            (Role::Mean, !has(&[Role::Mean, Role::Median, Role::Max, Role::End])),
         ];
         let missing: Vec<&str> = missing.iter().filter_map(|(role, lacks)| lacks.then_some(role.name())).collect();
-        if missing.is_empty() {
+        // Rows may all be of barriers.
+        if missing.is_empty() || self.has(Role::Collective) && missing == [Role::Bytes.name()] {
             return Ok(self);
+        }
+        let maximum = self.columns.iter().find(|column| is_maximum(&column.name));
+        if let ([only], Some(column)) = (&missing[..], maximum)
+            && *only == Role::Mean.name()
+        {
+            return Err(ImportError::UnknownMaximum(column.name.clone()));
         }
         let found = self.columns.iter().map(|column| column.name.to_lowercase()).collect();
         Err(ImportError::MissingColumns { missing, found })
@@ -167,6 +179,18 @@ impl Columns {
         }
     }
 
+    /// Returns true if the fields of a table are a header of names that are not known: none of its numbers is one.
+    pub(super) fn resembles_header(&self, fields: &[Cow<'_, str>]) -> bool {
+        let is_name = |field: &Cow<'_, str>| field.trim().starts_with(char::is_alphabetic);
+        let numbers = [Role::Ranks, Role::Bytes, Role::Count, Role::Mean, Role::Median, Role::Max, Role::Launch];
+        let mut numbers =
+            self.columns.iter().zip(fields).filter(|(it, _)| it.role.is_some_and(|it| numbers.contains(&it)));
+        matches!(self.layout, Layout::Delimited(_))
+            && fields.len() > 1
+            && numbers.clone().count() > 1
+            && numbers.all(|(_, field)| is_name(field) && field.parse::<f64>().is_err())
+    }
+
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more
     /// processes have sent help message ...`: its first two numbers are numbers.
     pub(super) fn is_row(&self, fields: &[Cow<'_, str>]) -> bool {
@@ -190,20 +214,21 @@ impl Column {
     /// The column of a name such as `comm_size`, `# Size [B]`, `Avg Latency(us)`, `t_max[usec]`.
     fn named(name: &str) -> Self {
         let words = words(name);
-        let time = |per_second: f64, words: &[String]| Some((time_role(&words.join("_"))?, per_second));
         let size = |words: &[String]| Some((plain_role(&words.join("_")).filter(|role| SIZES.contains(role))?, 0.0));
-        let with_unit = words.split_last().and_then(|(last, others)| match last.as_str() {
-            "b" => size(others),
-            unit => time(per_second(unit)?, others),
-        });
-        let found = plain_role(&words.join("_")).map(|role| (role, 0.0)).or(with_unit).or_else(|| time(0.0, &words));
+        let (last, others) = words.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+        let unit = per_second(last);
+        let found = plain_role(&words.join("_"))
+            .map(|role| (role, 0.0))
+            .or_else(|| size(others).filter(|_| last == "b"))
+            .or_else(|| Some((time_role(others)?, unit?)))
+            .or_else(|| Some((time_role(&words)?, 0.0)));
         let (role, per_second) = found.map_or((None, 0.0), |(role, per_second)| (Some(role), per_second));
         Self { name: name.trim().to_lowercase(), role, per_second, algorithm: None }
     }
 
     pub(super) fn is_time(&self) -> bool {
-        use Role::{Begin, End, Max, Mean, Min};
-        matches!(self.role, Some(Mean | Min | Max | Begin | End))
+        use Role::{Begin, End, Max, Mean, Median, Min};
+        matches!(self.role, Some(Mean | Median | Min | Max | Begin | End))
     }
 }
 
@@ -275,14 +300,36 @@ fn algorithm_columns(names: &[String]) -> Vec<Column> {
 }
 
 /// ReproMPI's time of a call is that of the slowest rank, as are the median and mean of its summaries.
-fn take_reprompi_time(columns: &mut [Column]) {
-    for column in columns.iter_mut().filter(|column| matches!(column.role, Some(Role::Mean | Role::Min | Role::Max))) {
-        column.role = None;
+fn reprompi_columns(mut columns: Vec<Column>) -> Vec<Column> {
+    use Role::{Max, Mean, Median, Min};
+    for column in columns.iter_mut().filter(|column| matches!(column.role, Some(Mean | Median | Min | Max))) {
+        column.role = Some(Role::Spread);
     }
     let place = |name: &&str| columns.iter().position(|column| column.name == *name);
     if let Some(place) = ["runtime_sec", "median_sec", "mean_sec"].iter().find_map(place) {
-        (columns[place].role, columns[place].per_second) = (Some(Role::Max), 1.0);
+        (columns[place].role, columns[place].per_second) = (Some(Max), 1.0);
     }
+    columns
+}
+
+/// Keeps one time of those over calls: the median, else the mean. A maximum is that of the slowest rank if its name or
+/// the user says so.
+fn with_one_time(mut columns: Vec<Column>, is_table: bool, wanted: Option<Statistic>) -> Vec<Column> {
+    let has = |role: Role| columns.iter().any(|column| column.role == Some(role));
+    let (has_median, is_repeated) = (has(Role::Median), has(Role::Median) || has(Role::Spread));
+    let is_wanted = wanted.is_some_and(|wanted| wanted != Statistic::RankAverage);
+    let over_ranks = |column: &Column| is_wanted || names_ranks(&column.name, is_repeated && is_table);
+    let maxima: Vec<bool> = columns.iter().filter(|column| column.role == Some(Role::Max)).map(over_ranks).collect();
+    let has_minimum = maxima.contains(&true) && !maxima.contains(&false);
+    for column in &mut columns {
+        column.role = match column.role {
+            Some(Role::Mean) if has_median => Some(Role::Spread),
+            Some(Role::Max) if !over_ranks(column) => Some(Role::Spread),
+            Some(Role::Min) if !has_minimum => Some(Role::Spread),
+            role => role,
+        };
+    }
+    columns
 }
 
 /// Splits a line of a table, whose values may be in quotes; none if a quoted value is not closed.
@@ -330,7 +377,8 @@ fn plain_role(name: &str) -> Option<Role> {
         "count" => Role::Count,
         "launch" | "run" | "run_id" | "trial" => Role::Launch,
         "nrep" => Role::Round,
-        "iterations" | "iters" | "calls" | "repetitions" | "reps" => Role::Calls,
+        "iterations" | "iters" | "calls" | "repetitions" | "reps" | "n_iter" | "n_iters" | "num_iterations"
+        | "niter" | "samples" | "n_samples" => Role::Calls,
         "process" => Role::Process,
         "validation" | "defects" => Role::Check,
         "errorcode" => Role::Invalid,
@@ -338,16 +386,52 @@ fn plain_role(name: &str) -> Option<Role> {
     })
 }
 
-fn time_role(name: &str) -> Option<Role> {
-    Some(match name {
-        "avg_latency" | "latency" | "lat" | "latency_avg" | "lat_avg" | "avg" | "mean" | "average" | "time"
-        | "t_avg" | "avg_time" | "mean_time" | "mean_latency" | "runtime" => Role::Mean,
-        "min_latency" | "latency_min" | "lat_min" | "t_min" | "min" | "min_time" => Role::Min,
-        "max_latency" | "latency_max" | "lat_max" | "t_max" | "max" | "max_time" => Role::Max,
-        "loc_tstart" => Role::Begin,
-        "loc_tend" => Role::End,
+/// Content of a column of times, by the words of its name without the unit.
+fn time_role(words: &[String]) -> Option<Role> {
+    let joined = words.join("_");
+    match joined.as_str() {
+        "loc_tstart" => return Some(Role::Begin),
+        "loc_tend" => return Some(Role::End),
+        _ => {}
+    }
+    let is_time = |word: &&str| ["latency", "lat", "time", "t", "runtime"].contains(word);
+    let others: Vec<&str> = words.iter().map(String::as_str).filter(|word| !is_time(word)).collect();
+    Some(match others[..] {
+        [] if words.iter().any(|word| word != "t") => Role::Mean,
+        ["avg" | "mean" | "average"] => Role::Mean,
+        ["median" | "med" | "p50"] => Role::Median,
+        ["min" | "minimum"] => Role::Min,
+        ["max" | "maximum"] => Role::Max,
+        _ if names_ranks(&joined, true) => Role::Max,
+        _ if others.iter().any(|word| is_spread(word)) || joined.contains("std_dev") => Role::Spread,
         _ => return None,
     })
+}
+
+/// Returns true if a word names a statistic over repetitions other than their mean.
+fn is_spread(word: &str) -> bool {
+    let bare = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
+    let is_quantile = bare.len() < word.len() && ["p", "q", "pct"].contains(&bare);
+    let names =
+        ["std", "stddev", "stdev", "sd", "var", "variance", "deviation", "sem", "stderr", "cv", "iqr", "mad", "ci"];
+    let quantiles = ["percentile", "quantile", "quartile", "confidence", "median"];
+    is_quantile || names.contains(&bare) || quantiles.contains(&bare)
+}
+
+/// Returns true if a name is that of a maximum.
+fn is_maximum(name: &str) -> bool {
+    words(name).iter().any(|word| ["max", "maximum"].contains(&word.as_str()))
+}
+
+/// Returns true if the name of a maximum says that it is over ranks: `slowest`, `max_over_ranks`, IMB's `t_max`, and OSU's
+/// `Max Latency` unless statistics over calls stand next to it.
+fn names_ranks(name: &str, is_repeated: bool) -> bool {
+    let words = words(name);
+    let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
+    has(&["slowest"])
+        || has(&["max", "maximum"]) && has(&["rank", "ranks", "process", "processes", "proc", "procs"])
+        || matches!(&words[..], [t, max, ..] if t == "t" && max == "max")
+        || !is_repeated && matches!(&words[..], [max, latency, ..] if max == "max" && latency == "latency")
 }
 
 /// Largest number of characters of a line that a message shows.
@@ -355,11 +439,13 @@ const SHOWN: usize = 60;
 
 /// The beginning of a line, in quotes, without control characters.
 pub(super) fn short(content: &str) -> String {
-    let mut shown: String = content.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if content.chars().nth(SHOWN).is_some() {
-        shown.push('…');
-    }
-    format!("`{shown}`")
+    let end = content.char_indices().nth(SHOWN).map(|(end, _)| end);
+    quoted(&end.map_or_else(|| content.to_owned(), |end| format!("{}…", &content[..end])))
+}
+
+/// A line in quotes, without control characters.
+pub(super) fn quoted(content: &str) -> String {
+    format!("`{}`", content.replace(char::is_control, " "))
 }
 
 #[cfg(test)]
@@ -383,13 +469,21 @@ mod tests {
             ("Latency (ms)", Role::Mean, 1e3),
             ("time [s]", Role::Mean, 1.0),
             ("latency", Role::Mean, 0.0),
+            ("median_us", Role::Median, 1e6),
+            ("slowest_rank_ms", Role::Max, 1e3),
+            ("max_over_ranks [us]", Role::Max, 1e6),
             ("NP_total", Role::Ranks, 0.0),
             ("ALGO_NAME", Role::Algorithm, 0.0),
         ] {
             let column = Column::named(header);
             assert_eq!((column.role, column.per_second), (Some(role), per_second), "{header}");
         }
-        for header in ["", "b", "us", "note", "P50 Tail Lat(us)", "Mbytes/sec"] {
+        for header in
+            ["std_us", "stddev", "p99_us", "percentile_99", "ci95_low_us", "var", "P50 Tail Lat(us)", "Std Dev [us]"]
+        {
+            assert_eq!(Column::named(header).role, Some(Role::Spread), "{header}");
+        }
+        for header in ["", "b", "us", "note", "t", "vary", "Mbytes/sec"] {
             assert_eq!(Column::named(header).role, None, "{header}");
         }
     }

@@ -5,8 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use flate2::read::MultiGzDecoder;
+use regex::Regex;
 
 use crate::error::ImportError;
 use crate::finding::FindingCode;
@@ -64,6 +66,19 @@ pub(super) fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> 
     }
     let why = format!("it has more than {} MiB when it is unpacked; split it", MOST_BYTES >> 20);
     Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+}
+
+/// A text as a terminal shows it: without colours, and of lines that were overwritten the last text.
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    static COLOUR: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").expect("an expression that a test compiles"));
+    let text = COLOUR.replace_all(text, "");
+    if !text.contains('\r') {
+        return text;
+    }
+    let last = |line: &str| line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default().to_owned();
+    let lines = text.split('\n').map(last);
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// A text without a prefix that all of its lines have, such as `[1,0]<stdout>:`, `0: `, a time or `> `, and the first

@@ -31,11 +31,18 @@ pub(super) fn settle(
                 report(&rows[place], FindingCode::Duplicate, format!("repeats line {}", line(first)));
             }
         } else {
+            let is_default_of_files =
+                *candidate == Candidate::Builtin && places.iter().any(|place| rows[*place].source != first.source);
             let lines: Vec<_> = places.iter().map(|place| line(&rows[*place])).collect();
             let what = format!(
                 "lines {} contradict each other about {cell}, {candidate}, and none is used; repeated measurements need different \
-                 launch numbers",
+                 launch numbers{}",
                 some(&lines, NAMED),
+                if is_default_of_files {
+                    ", such as run1 in names of files: 0 and `default` both mean Open MPI's default"
+                } else {
+                    ""
+                },
             );
             for &place in places {
                 keep[place] = false;

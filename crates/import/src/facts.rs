@@ -67,6 +67,16 @@ impl Facts {
         }
     }
 
+    /// The options for facts that others lack.
+    pub(super) fn beyond(&self, others: &Self) -> impl Iterator<Item = &'static str> {
+        let facts = [
+            ("--np", self.ranks.is_some() && others.ranks.is_none()),
+            ("--algorithm", self.algorithm.is_some() && others.algorithm.is_none()),
+            ("--launch", self.launch.is_some() && others.launch.is_none()),
+        ];
+        facts.into_iter().filter_map(|(option, is_alone)| is_alone.then_some(option))
+    }
+
     /// The first fact about which others differ. The release and the collective tell whether a name and a number mean the
     /// same algorithm.
     fn difference(&self, others: &Self, release: Release, collective: Option<Collective>) -> Option<String> {

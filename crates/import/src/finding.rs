@@ -36,6 +36,8 @@ names! {
         DeviceMemory "device-memory",
         /// A column that is not read has several values.
         VaryingColumn "varying-column",
+        /// A file has several outputs, and options that hold for all of them.
+        SeveralOutputs "several-outputs",
         /// A file has the content of another one, but a name with other facts.
         SameContent "same-content",
         /// A file that cannot be used at all.
@@ -48,6 +50,8 @@ names! {
         UnitSlip "unit-slip",
         /// A time whose digits are those of the message size.
         DigitSlip "digit-slip",
+        /// Times that do not grow with the size of large messages.
+        Flat "flat",
         /// More data through one process than any link carries in that time.
         Bandwidth "bandwidth",
         /// A column that equals the column of a collective which has to move less data.

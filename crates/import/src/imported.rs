@@ -26,6 +26,8 @@ pub struct Imported {
     pub times: TimeStatistics,
     /// The significant digits of the time as written.
     pub(super) digits: Option<u64>,
+    /// True if the mean is a median over calls.
+    pub(super) is_median: bool,
 }
 
 impl Imported {

@@ -10,7 +10,8 @@
 //! | `reader`, `row`, `columns` | one loop over the lines of any format; a row; a header |
 //! | `content` | contents of files: uncompressed, whole lines, not too large |
 //! | `names`, `pattern` | facts in the names of files |
-//! | `facts` | combining facts of content, names and options |
+//! | `statement` | what lines around outputs state |
+//! | `facts`, `values` | combining facts of content, names and options; the times of a row |
 //! | `collect`, `walk` | combining files to one set of timings |
 //! | `places`, `duplicates` | which timings are compared; rows about the same point |
 //! | `plausible` | implausible numbers |
@@ -33,8 +34,10 @@ mod plausible;
 mod raw;
 mod reader;
 mod row;
+mod statement;
 #[cfg(test)]
 mod tests;
+mod values;
 mod walk;
 
 pub use collect::{Import, Importer, Options, SourceFile};

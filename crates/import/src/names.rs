@@ -26,7 +26,7 @@ const RANKS: [&str; 4] = ["np", "ranks", "nprocs", "procs"];
 const ALGORITHM: [&str; 4] = ["a", "alg", "algo", "algorithm"];
 const LAUNCH: [&str; 4] = ["run", "launch", "rep", "trial"];
 /// Words that say nothing about a timing, apart from endings of files.
-const PLAIN: [&str; 7] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz"];
+const PLAIN: [&str; 11] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz", "mca", "alg", "algo", "algorithm"];
 /// Other libraries, whose algorithms are not those of Open MPI.
 const LIBRARIES: [&str; 10] =
     ["i_mpi_adjust", "intel_mpi", "intelmpi", "impi", "mpich", "mvapich", "nccl", "oneccl", "rccl", "ucc"];
@@ -96,6 +96,11 @@ fn read_part(
                 None => Collective::ALL.into_iter().any(named),
             }
         };
+        // `coll_tuned_bcast_algorithm_3`: the component is no word for its default.
+        if let ["coll", "tuned", ..] = rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            rest = &rest[2..];
+            continue;
+        }
         let free = facts.algorithm.is_none() && has_algorithms;
         let taken = if let (None, Some(count)) = (facts.collective, longest(&|name| collective_named(name).is_some())) {
             facts.collective = collective_named(&rest[..count].join("_"));

@@ -1,9 +1,16 @@
 //! Output of the readers of every format: timings with the facts of their file.
 
+use std::collections::BTreeMap;
+
+use collrules_record::CandidateName;
+use collrules_record::units::Seconds;
+use collrules_rules::Collective;
+
+use super::columns::Columns;
 use super::facts::{Facts, TimeStatistics};
 use super::finding::FindingCode;
-use super::formats::{ImportFormat, Size};
-use collrules_record::units::Seconds;
+use super::formats::{ImportFormat, Program, Size};
+use super::statement::Statement;
 
 /// A timing as read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,12 +24,40 @@ pub(super) struct Raw {
     pub(super) round: u32,
     pub(super) times: TimeStatistics,
     pub(super) digits: Option<u64>,
+    /// The step between times as they are written: ten nanoseconds for `2.50` microseconds.
+    pub(super) step: Seconds,
     /// Number of calls of which the time is a mean, if the file says so.
     pub(super) calls: Option<u64>,
     /// True if the buffers are in the memory of a device.
     pub(super) is_on_device: bool,
     /// True for the time of one process, to be combined with those of the others.
     pub(super) is_process: bool,
+    /// True if the mean is a median over calls.
+    pub(super) is_median: bool,
+}
+
+/// Facts that hold for the rows of an output, and the rows.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) program: Option<Program>,
+    /// Year and update of IMB.
+    pub(super) version: Option<(u32, u32)>,
+    pub(super) facts: Facts,
+    pub(super) is_on_device: bool,
+    /// Bytes of an element.
+    pub(super) element: Option<u64>,
+    /// The line that begins it, and the reason why its rows are not read; with their number.
+    pub(super) passed: Option<(u64, String, usize)>,
+    pub(super) datatype: Option<String>,
+    pub(super) columns: Option<Columns>,
+    pub(super) rows: usize,
+    /// Sizes with wrong data, each with its line and the number of timings before it.
+    pub(super) wrong: Vec<(u64, u64, usize)>,
+    /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
+    pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
+    pub(super) raws: Vec<Raw>,
+    /// What lines around it state.
+    pub(super) stated: Vec<Statement>,
 }
 
 /// Result of reading a file.
@@ -30,7 +65,9 @@ pub(super) struct Raw {
 pub(super) struct Parsed {
     /// The format of the first mark or header; none if there is no such line.
     pub(super) format: Option<ImportFormat>,
-    pub(super) raws: Vec<Raw>,
+    pub(super) outputs: Vec<Output>,
+    /// Lines at which a program began.
+    pub(super) banners: Vec<u64>,
     pub(super) faults: Vec<(Option<u64>, ImportFault)>,
 }
 
@@ -87,6 +124,14 @@ pub(super) fn digits(text: &str) -> Option<u64> {
     let digits = text.replacen('.', "", 1);
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.trim_end_matches('0').parse().ok()).flatten()
+}
+
+/// The step between numbers as written, in seconds.
+pub(super) fn step(text: &str, per_second: f64) -> f64 {
+    let decimals =
+        text.split_once('.').map_or(0, |(_, decimals)| decimals.bytes().take_while(u8::is_ascii_digit).count());
+    let decimals = decimals.min(20) as f64;
+    10_f64.powf(-decimals) / per_second
 }
 
 /// Parses a positive time, given its number of units per second.

@@ -7,19 +7,20 @@
 //! standard deviation in parentheses.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use collrules_record::CandidateName;
-use collrules_record::units::Seconds;
+use collrules_record::units::{Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{Columns, Given, Layout, Role, short};
+use crate::columns::{Columns, Given, Layout, Role, quoted, short, words};
 use crate::error::ImportError;
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
 use crate::formats::{ImportFormat, Mark, Program, mark};
-use crate::raw::{Parsed, Raw, fault};
-use crate::row::{self, Output};
+use crate::raw::{Output, Parsed, Raw, fault};
+use crate::row;
+use crate::statement::{self, Statement};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
 pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError> {
@@ -30,18 +31,25 @@ pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError>
         output: Output::default(),
         has_text: false,
         blank: Vec::new(),
-        unread: Vec::new(),
+        stated: Vec::new(),
+        over_calls: BTreeSet::new(),
+        compared: HashSet::new(),
+        unread: BTreeMap::new(),
         numbers: BTreeMap::new(),
     };
     for (line, content) in (1..).zip(text.lines()) {
-        reader.line(line, content.trim())?;
+        reader.line(line, content.trim()).map_err(|why| why.at(line))?;
     }
     reader.end();
     if reader.parsed.format.is_none() {
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         return Err(first.map_or(ImportError::Empty, |first| ImportError::Unknown(short(first))));
     }
-    reader.report_columns();
+    // What lines behind a single output state is about it too.
+    if let [only] = &mut reader.parsed.outputs[..] {
+        only.stated.append(&mut reader.stated);
+    }
+    reader.report_columns()?;
     reader.refuse_ambiguous();
     Ok(reader.parsed)
 }
@@ -50,16 +58,39 @@ struct Reader<'a> {
     given: &'a Given<'a>,
     parsed: Parsed,
     /// Adjoining lines between those of the benchmark, such as warnings of the MPI library: the first, the last, and the
-    /// beginning of the first.
+    /// first one's text.
     stray: Option<(u64, u64, String)>,
     output: Output,
     /// True if a line was neither blank nor a comment.
     has_text: bool,
     blank: Vec<u64>,
-    /// Columns of tables that are not read, each with its first value, and true if there are others.
-    unread: Vec<(String, Option<String>, bool)>,
+    /// What lines outside of tables stated last.
+    stated: Vec<Statement>,
+    /// Columns of tables with statistics over calls that are not read.
+    over_calls: BTreeSet<String>,
+    /// Comparisons of the rows of tables so far.
+    compared: HashSet<Comparison>,
+    /// Columns of tables that are not read, by name.
+    unread: BTreeMap<String, Unread>,
     /// The numbers and lines of each algorithm name, if the table has both names and numbers.
     numbers: BTreeMap<(Option<Collective>, String), BTreeMap<u64, String>>,
+}
+
+/// What IMB writes in place of times.
+const STOPPED: [&str; 3] = ["time-out.", "out-of-mem.", "int-overflow."];
+
+/// Rows whose times are compared: those of a collective, number of ranks and printed size.
+type Comparison = (Option<Collective>, Option<Ranks>, u64);
+
+/// The values of a column that is not read.
+#[derive(Default)]
+struct Unread {
+    /// The first value of each comparison.
+    values: HashMap<Comparison, String>,
+    first: Option<String>,
+    varies: bool,
+    /// Values of one comparison that differ, with the line of the second one.
+    split: Option<(u64, String, String)>,
 }
 
 impl Output {
@@ -79,9 +110,8 @@ impl Reader<'_> {
             return Ok(());
         }
         let is_comment = content.starts_with('#');
-        // A table has one header, on the first line that is no comment.
         let is_table = self.output.program == Some(Program::Table);
-        let may_be_header = !is_table && (is_comment || !self.has_text || self.output.program.is_some());
+        let may_be_header = is_comment || !self.has_text || self.output.program.is_some();
         self.has_text |= !is_comment;
         if let Some((program, mark, value)) = mark(content) {
             self.end_stray();
@@ -94,27 +124,43 @@ impl Reader<'_> {
                 Ok(columns) => self.header(columns, is_comment),
                 // Of tests that are not read.
                 Err(_) if self.output.passed.is_some() => {}
+                // A comment of a table may be about its columns.
+                Err(_) if is_table && is_comment => {}
                 Err(why) => return Err(why),
             }
         } else if is_comment {
             self.end_stray();
+            self.state(line, content);
         } else {
-            self.row(line, content);
+            self.row(line, content)?;
         }
         self.blank.clear();
         Ok(())
+    }
+
+    /// Keeps what a line outside of tables states.
+    fn state(&mut self, line: u64, content: &str) {
+        for statement in statement::read(line, content) {
+            self.stated.retain(|earlier| !statement.replaces(earlier));
+            self.stated.push(statement);
+        }
     }
 
     fn mark(&mut self, line: u64, program: Program, mark: Mark, value: &str) {
         match mark {
             Mark::Program => {
                 self.end();
+                self.parsed.banners.push(line);
                 self.output.program = Some(program);
                 self.output.version = imb_version(value).filter(|_| program == Program::Imb);
                 self.output.is_on_device = value.contains("(GPU)");
             }
             Mark::Test => {
                 self.end();
+                // Tests of IMB are within the output of one run.
+                if program != Program::Imb {
+                    self.parsed.banners.push(line);
+                }
                 let (ran, name) = match program {
                     Program::Imb => ("MPI", value),
                     _ => value.split_once(' ').unwrap_or((value, "")),
@@ -126,7 +172,7 @@ impl Reader<'_> {
                 output.program = Some(program);
                 output.facts.collective = collective_named(name);
                 if ran != "MPI" && !ran.starts_with("MPI-") {
-                    output.pass(line, format!("{} does not call MPI", short(value)));
+                    output.pass(line, format!("{} is not one of the collectives of Open MPI", short(value)));
                 } else if output.facts.collective.is_none() {
                     output.pass(line, format!("{} is not a benchmark of a collective that can be tuned", short(name)));
                 } else if ran != "MPI" || output.is_on_device {
@@ -152,7 +198,7 @@ impl Reader<'_> {
             Mark::WrongData => {
                 let number = |text: &str| text.trim_start().split(',').next().and_then(|number| number.parse().ok());
                 match value.split_once(",size =").and_then(|(_, size)| number(size)) {
-                    Some(size) => self.output.wrong.push((line, size, self.parsed.raws.len())),
+                    Some(size) => self.output.wrong.push((line, size, self.output.raws.len())),
                     None => {
                         self.wrong_data(line, format!("the benchmark found wrong data and stopped: {}", short(value)))
                     }
@@ -183,29 +229,48 @@ impl Reader<'_> {
             Layout::Words if !is_comment => Program::Reprompi,
             _ => Program::Nameless,
         };
+        // Behind rows, another header begins another output.
+        if self.output.rows > 0 && (program == Program::Table || self.output.program == Some(Program::Table)) {
+            self.end();
+        }
         let is_best = program == Program::Tuning && columns.has(Role::Algorithm);
         self.parsed.format.get_or_insert(if is_best { ImportFormat::Best } else { program.format() });
         self.output.program.get_or_insert(program);
-        if program == Program::Table {
-            let names = columns.columns.iter().filter(|column| column.role.is_none());
-            self.unread.extend(names.map(|column| (column.name.clone(), None, false)));
+        if let Layout::Delimited(_) = columns.layout {
+            let spread = columns.columns.iter().filter(|column| column.role == Some(Role::Spread));
+            self.over_calls.extend(spread.map(|column| format!("`{}`", column.name)));
         }
         self.output.columns = Some(columns);
     }
 
-    fn row(&mut self, line: u64, content: &str) {
+    fn row(&mut self, line: u64, content: &str) -> Result<(), ImportError> {
         let begins_with_number = || content.starts_with(|sign: char| sign.is_ascii_digit());
         if let Some((_, _, rows)) = self.output.passed.as_mut().filter(|_| begins_with_number()) {
             *rows += 1;
             self.output.rows += 1;
-            return;
+            return Ok(());
         }
-        let Some(columns) = self.output.columns.take() else { return self.add_stray(line, content) };
+        let Some(columns) = self.output.columns.take() else {
+            self.add_stray(line, content);
+            return Ok(());
+        };
         let fields = columns.fields(content);
-        if fields.as_ref().is_some_and(|fields| !columns.is_row(fields)) {
+        if fields.as_ref().is_some_and(|fields| columns.resembles_header(fields)) {
+            return Err(ImportError::UnknownHeader(short(content)));
+        }
+        let stopped = STOPPED.iter().find(|reason| content.contains(**reason)).filter(|_| begins_with_number());
+        if let (Some(reason), Some(Program::Imb)) = (stopped, self.output.program) {
+            self.end_stray();
+            self.output.rows += 1;
+            let what = format!("IMB did not measure this size: {reason}");
+            self.parsed.fault(line, FindingCode::InvalidMeasurement, what);
+        } else if fields.as_ref().is_some_and(|fields| !columns.is_row(fields)) {
             self.add_stray(line, content);
         } else {
             self.end_stray();
+            if self.output.rows == 0 {
+                self.output.stated.clone_from(&self.stated);
+            }
             self.output.rows += 1;
             if let Layout::Delimited(_) = columns.layout {
                 for line in self.blank.drain(..) {
@@ -222,7 +287,7 @@ impl Reader<'_> {
                     self.compare(&columns, &fields.unwrap_or_default(), line, &timings);
                     for timing in timings {
                         match timing {
-                            Ok(raw) => self.parsed.raws.push(raw),
+                            Ok(raw) => self.output.raws.push(raw),
                             Err(fault) => self.parsed.faults.push((Some(line), fault)),
                         }
                     }
@@ -230,26 +295,40 @@ impl Reader<'_> {
             }
         }
         self.output.columns = Some(columns);
+        Ok(())
     }
 
     /// Remembers the values of a row that other rows should have too.
     fn compare<E>(&mut self, columns: &Columns, fields: &[Cow<'_, str>], line: u64, timings: &[Result<Raw, E>]) {
         let field = |place: usize| fields.get(place).map(|field| field.trim().to_lowercase()).unwrap_or_default();
-        for (place, column) in columns.columns.iter().enumerate().filter(|(_, column)| column.role.is_none()) {
-            if let Some((_, first, varies)) = self.unread.iter_mut().find(|(name, ..)| *name == column.name) {
-                let value = field(place);
-                *varies |= *first.get_or_insert_with(|| value.clone()) != value;
+        let [Ok(raw)] = timings else { return };
+        if let Layout::Delimited(_) = columns.layout {
+            let comparison = (raw.facts.collective, raw.facts.ranks, raw.size.printed);
+            let names = columns.columns.iter().filter(|column| column.role.is_none()).map(|column| &column.name);
+            for name in names {
+                // Rows under earlier headers have no value.
+                let absent = || Unread {
+                    values: self.compared.iter().map(|earlier| (*earlier, String::new())).collect(),
+                    ..Unread::default()
+                };
+                self.unread.entry(name.clone()).or_insert_with(absent);
+            }
+            self.compared.insert(comparison);
+            for (name, unread) in &mut self.unread {
+                let place = columns.columns.iter().position(|column| column.name == *name);
+                unread.add(line, comparison, place.map(field).unwrap_or_default());
             }
         }
         let place = |role: Role| columns.columns.iter().position(|column| column.role == Some(role));
-        if let (Some(id), Some(name), [Ok(raw)]) = (place(Role::AlgorithmId), place(Role::Algorithm), timings) {
+        if let (Some(id), Some(name)) = (place(Role::AlgorithmId), place(Role::Algorithm)) {
             self.numbers.entry((raw.facts.collective, field(name))).or_default().insert(line, field(id));
         }
     }
 
     fn add_stray(&mut self, line: u64, content: &str) {
-        let (_, last, _) = self.stray.get_or_insert_with(|| (line, line, short(content)));
+        let (_, last, _) = self.stray.get_or_insert_with(|| (line, line, quoted(content)));
         *last = line;
+        self.state(line, content);
     }
 
     /// Reports the stray lines so far.
@@ -271,7 +350,10 @@ impl Reader<'_> {
         self.combine_processes();
         self.leave_out_wrong();
         let Output { version, is_on_device, .. } = self.output;
-        self.output = Output { version, is_on_device, begin: self.parsed.raws.len(), ..Output::default() };
+        let ended = std::mem::replace(&mut self.output, Output { version, is_on_device, ..Output::default() });
+        if ended.rows > 0 && ended.passed.is_none() {
+            self.parsed.outputs.push(ended);
+        }
     }
 
     fn report_passed(&mut self) {
@@ -283,7 +365,7 @@ impl Reader<'_> {
     /// Gives the rows what PGMPITuneLib says at the end that it called.
     fn name_algorithms(&mut self) {
         let algorithms = std::mem::take(&mut self.output.algorithms);
-        for raw in &mut self.parsed.raws[self.output.begin..] {
+        for raw in &mut self.output.raws {
             let key = raw.facts.collective.map(|collective| (collective, raw.size.printed));
             raw.facts.algorithm = raw.facts.algorithm.take().or_else(|| algorithms.get(&key?).cloned());
         }
@@ -298,10 +380,10 @@ impl Reader<'_> {
         let mut wrong = BTreeSet::new();
         for (line, size, behind) in std::mem::take(&mut self.output.wrong) {
             let fits = |place: &usize| {
-                let printed = self.parsed.raws[*place].size.printed;
+                let printed = self.output.raws[*place].size.printed;
                 printed == size || printed.checked_mul(ranks) == Some(size)
             };
-            let all = self.output.begin..self.parsed.raws.len();
+            let all = 0..self.output.raws.len();
             let behind = Some(behind).filter(|place| all.contains(place));
             let places: Vec<usize> = match behind.filter(fits) {
                 Some(place) => vec![place],
@@ -314,7 +396,7 @@ impl Reader<'_> {
             wrong.extend(places);
         }
         for place in wrong.into_iter().rev() {
-            let Raw { line, facts, size, .. } = self.parsed.raws.remove(place);
+            let Raw { line, facts, size, .. } = self.output.raws.remove(place);
             let fault = fault(FindingCode::ValidationFailed, "the benchmark found wrong data").about(facts, size);
             self.parsed.faults.push((Some(line), fault));
         }
@@ -327,7 +409,7 @@ impl Reader<'_> {
     /// Combines the times of the processes of a call.
     fn combine_processes(&mut self) {
         let mut calls: BTreeMap<_, Vec<Raw>> = BTreeMap::new();
-        for raw in self.parsed.raws.extract_if(self.output.begin.., |raw| raw.is_process) {
+        for raw in self.output.raws.extract_if(.., |raw| raw.is_process) {
             calls.entry((raw.facts.collective, raw.size.printed, raw.round)).or_default().push(raw);
         }
         for call in calls.into_values() {
@@ -341,28 +423,36 @@ impl Reader<'_> {
             let min = times.iter().copied().reduce(f64::min).map(Seconds);
             let max = times.iter().copied().reduce(f64::max).map(Seconds);
             let mean = Some(Seconds(times.iter().sum::<f64>() / count as f64));
-            self.parsed.raws.push(Raw { times: TimeStatistics { max, min, mean }, ..first });
+            self.output.raws.push(Raw { times: TimeStatistics { max, min, mean }, ..first });
         }
     }
 
-    /// Names the columns of tables that are not read, and those whose values differ.
-    fn report_columns(&mut self) {
-        let (varying, constant): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.unread).into_iter().partition(|(_, _, varies)| *varies);
-        for (columns, code, what) in [
-            (constant, FindingCode::PassedOver, "not read"),
-            (
-                varying,
-                FindingCode::VaryingColumn,
-                "not read, though values differ: rows are compared as if they were the same",
-            ),
-        ] {
-            let names: BTreeSet<String> = columns.into_iter().map(|(name, ..)| format!("`{name}`")).collect();
-            if !names.is_empty() {
-                let names = names.into_iter().collect::<Vec<_>>().join(", ");
-                self.parsed.faults.push((None, fault(code, format!("columns {names} are {what}")).of_timings(0)));
+    /// Names the columns of tables that are not read. Those that split a comparison make it worthless.
+    fn report_columns(&mut self) -> Result<(), ImportError> {
+        let mut names: BTreeMap<bool, Vec<String>> = BTreeMap::new();
+        for (name, Unread { varies, split, .. }) in std::mem::take(&mut self.unread) {
+            if let Some((line, one, other)) = split.filter(|(_, one, other)| is_factor(&name, one, other)) {
+                return Err(ImportError::SplitComparison { column: name, line, one, other });
             }
+            names.entry(varies).or_default().push(format!("`{name}`"));
         }
+        if !self.over_calls.is_empty() {
+            let names = std::mem::take(&mut self.over_calls).into_iter().collect::<Vec<_>>().join(", ");
+            let what = format!("columns {names} are taken for statistics over calls, not over ranks, and not read");
+            self.parsed.faults.push((None, fault(FindingCode::PassedOver, what).of_timings(0)));
+        }
+        for (varies, names) in names {
+            let (code, what) = match varies {
+                false => (FindingCode::PassedOver, "not read"),
+                true => (
+                    FindingCode::VaryingColumn,
+                    "not read, though values differ: rows are compared as if they were the same",
+                ),
+            };
+            let what = format!("columns {} are {what}", names.join(", "));
+            self.parsed.faults.push((None, fault(code, what).of_timings(0)));
+        }
+        Ok(())
     }
 
     /// Leaves out the rows of an algorithm's name with several numbers: the table does not say which one is right.
@@ -375,11 +465,36 @@ impl Reader<'_> {
                 let collective = collective.map_or("", Collective::name);
                 let what =
                     format!("the table gives several numbers to the {collective} algorithm `{name}`: {different}");
-                self.parsed.raws.retain(|raw| !ids.contains_key(&raw.line));
+                let outputs = self.parsed.outputs.iter_mut();
+                outputs.for_each(|output| output.raws.retain(|raw| !ids.contains_key(&raw.line)));
                 ids.keys().for_each(|line| self.parsed.fault(*line, FindingCode::Contradiction, &*what));
             }
         }
     }
+}
+
+impl Unread {
+    fn add(&mut self, line: u64, comparison: Comparison, value: String) {
+        self.varies |= *self.first.get_or_insert_with(|| value.clone()) != value;
+        let first = self.values.entry(comparison).or_insert_with(|| value.clone());
+        if *first != value {
+            self.split.get_or_insert_with(|| (line, first.clone(), value));
+        }
+    }
+}
+
+/// Names of columns that say when, or for whom, and of numbers that calls depend on.
+const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
+const FACTORS: [&str; 12] =
+    ["nodes", "nnodes", "node", "ppn", "per", "threads", "nthreads", "root", "cores", "cpus", "sockets", "numa"];
+
+/// Returns true if calls may depend on a column with these values: texts, except remarks, and known numbers. Other numbers
+/// may be results.
+fn is_factor(name: &str, one: &str, other: &str) -> bool {
+    let words = words(name);
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+    let is_number = |text: &str| text.is_empty() || text.trim_end_matches('%').parse::<f64>().is_ok();
+    !has(&LABELS) && (has(&FACTORS) || !is_number(one) || !is_number(other))
 }
 
 /// A name of PGMPITuneLib, `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.

@@ -1,41 +1,17 @@
 //! The timings of a row, by the columns of its table.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use collrules_record::CandidateName;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{Column, Columns, Layout, NO_DATA, Role};
+use crate::columns::{Column, Columns, Layout, NO_DATA, Role, SIZES};
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
 use crate::formats::{Meaning, Program, Size};
-use crate::raw::{ImportFault, Raw, digits, fault, time};
-
-/// Facts that hold for the rows of an output.
-#[derive(Default)]
-pub(super) struct Output {
-    pub(super) program: Option<Program>,
-    /// Year and update of IMB.
-    pub(super) version: Option<(u32, u32)>,
-    pub(super) facts: Facts,
-    pub(super) is_on_device: bool,
-    /// Bytes of an element.
-    pub(super) element: Option<u64>,
-    /// The line that begins it, and the reason why its rows are not read; with their number.
-    pub(super) passed: Option<(u64, String, usize)>,
-    pub(super) datatype: Option<String>,
-    pub(super) columns: Option<Columns>,
-    pub(super) rows: usize,
-    /// Place of its first timing.
-    pub(super) begin: usize,
-    /// Sizes with wrong data, each with its line and the number of timings before it.
-    pub(super) wrong: Vec<(u64, u64, usize)>,
-    /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
-    pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
-}
+use crate::raw::{ImportFault, Output, Raw, digits, fault, step, time};
 
 /// Reason for leaving out a row without any value.
 pub(super) const EMPTY_ROW: &str = "the row is empty";
@@ -66,15 +42,18 @@ pub(super) fn read(
         round: 0,
         times: TimeStatistics::default(),
         digits: None,
+        step: Seconds(0.0),
         calls: None,
         is_on_device: output.is_on_device,
         is_process: columns.has(Role::Process),
+        is_median: columns.has(Role::Median),
     };
     let (mut times, mut several, mut begin) = (Vec::new(), Vec::new(), 0.0);
     for (column, text) in columns.columns.iter().zip(fields) {
         let Some(role) = column.role else { continue };
         let text = text.trim();
         match role {
+            Role::Spread => {}
             _ if text.is_empty() && !column.is_time() => return Err(empty(column)),
             Role::Collective => {
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
@@ -94,8 +73,13 @@ pub(super) fn read(
             }
             Role::Count => {
                 let count: u64 = text.parse().map_err(|_| wrong(column, &format!("`{text}` is no count")))?;
-                let unknown = "the line #@datatype_size_bytes=... is missing, so counts cannot be converted to bytes";
-                let element = output.element.ok_or_else(|| bad(unknown.to_owned()))?;
+                let unknown = || match output.program {
+                    Some(Program::Reprompi) => {
+                        "the line #@datatype_size_bytes=... is missing, so counts are of no size"
+                    }
+                    _ => "a count of elements of unknown size: a column message_bytes is needed",
+                };
+                let element = output.element.ok_or_else(|| wrong(column, &unknown()))?;
                 row.size.printed =
                     count.checked_mul(element).ok_or_else(|| wrong(column, &format!("{count} is too many")))?;
             }
@@ -119,7 +103,7 @@ pub(super) fn read(
             Role::Mean if columns.layout == Layout::Algorithms => {
                 several.push((column, row.facts.algorithm.clone(), text))
             }
-            Role::Mean | Role::Min | Role::Max | Role::End => times.push((column, role, text)),
+            Role::Mean | Role::Median | Role::Min | Role::Max | Role::End => times.push((column, role, text)),
         }
     }
     row.size.meaning = match (output.program.unwrap_or(Program::Table), columns.column(Role::Bytes)) {
@@ -128,6 +112,12 @@ pub(super) fn read(
     };
     if columns.layout == Layout::Algorithms {
         return Ok(timings_of_algorithms(&row, several));
+    }
+    if let (Program::Table, Some(sized)) = (output.program.unwrap_or(Program::Table), row.facts.collective)
+        && sized.has_sizes()
+        && !SIZES.iter().any(|role| columns.has(*role))
+    {
+        return Err(bad(format!("the table has no column {}, which {sized} needs", Role::Bytes.name())));
     }
     let is_empty = row.size.printed == 0;
     if row.facts.collective == Some(Collective::Barrier) && !is_empty {
@@ -146,13 +136,14 @@ pub(super) fn read(
             (seconds, _) => seconds,
         };
         let seconds = seconds.map_err(|what| untimed(column, &what).about(row.facts.clone(), row.size))?;
+        row.step.0 = row.step.0.max(step(text, column.per_second));
         match role {
             Role::Min => row.times.min = Some(seconds),
             Role::Max => row.times.max = Some(seconds),
             Role::End => row.times = TimeStatistics { max: Some(seconds), min: Some(seconds), mean: Some(seconds) },
             _ => row.times.mean = Some(seconds),
         }
-        if role == Role::Mean || row.digits.is_none() && role == Role::Max {
+        if matches!(role, Role::Mean | Role::Median) || row.digits.is_none() && role == Role::Max {
             row.digits = digits(text);
         }
     }

@@ -120,6 +120,8 @@ pub enum Remark {
     UnknownBits,
     /// Number of cells that are left out, because a layout lacks them.
     NotInAllLayouts(usize),
+    /// The timings do not say which component ran calls; in this release, HAN runs these on several nodes.
+    HanUnknown(Vec<Collective>),
     /// HAN runs a collective.
     Han {
         /// The collective.

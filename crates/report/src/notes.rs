@@ -2,6 +2,7 @@
 
 use collrules_record::Nodes;
 use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::remark::Remark;
 use collrules_record::units::Ranks;
 use collrules_rules::emit::Notes;
 use collrules_rules::emit::bounds_requests;
@@ -11,6 +12,7 @@ use collrules_rules::{Choice, Collective, Release, registry};
 
 use crate::conduct::find_conduct;
 use crate::plain;
+use crate::remarks::describe_unknown_han;
 use crate::summary::{Stretch, stretches};
 
 /// The comments of a rules file made from findings. `tool` names the program and its version.
@@ -28,6 +30,10 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
     if findings.simulated {
         notes.header.insert(0, "SIMULATED: these rules say nothing about any real machine.".to_owned());
     }
+    notes.header.extend(findings.remarks.iter().filter_map(|remark| match remark {
+        Remark::HanUnknown(collectives) => Some(describe_unknown_han(findings.release, collectives)),
+        _ => None,
+    }));
     let stretches = stretches(findings);
     if bounds_requests(&findings.table) {
         notes.header.push(

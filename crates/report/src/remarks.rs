@@ -12,10 +12,10 @@ use collrules_record::settings::Settings;
 use collrules_record::tree::Alternative;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Ranks};
-use collrules_rules::Collective;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::registry::describe;
 use collrules_rules::words::{counted, plural, some};
+use collrules_rules::{Collective, Release};
 
 use crate::facts::name_candidate;
 use crate::layouts;
@@ -98,6 +98,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::NotInAllLayouts(sizes) => {
             format!("Sizes left out, since they were not measured in every layout that has them: {sizes}.")
         }
+        Remark::HanUnknown(collectives) => describe_unknown_han(*release, collectives),
         Remark::Han { collective, ranks } => describe_han(findings, *collective, ranks),
         Remark::HanElsewhere(ranks) => format!(
             "HAN's file applies to every communicator of {} ranks that HAN handles; the rules of coll/tuned apply to \
@@ -259,6 +260,15 @@ fn describe_han(findings: &Findings, collective: Collective, ranks: &[Ranks]) ->
         "{served}. HAN's rules file moves {} of {} to coll/tuned and {own} to another algorithm of HAN.",
         cells.len() - kept - own,
         counted(cells.len(), "size"),
+    )
+}
+
+pub(crate) fn describe_unknown_han(release: Release, collectives: &[Collective]) -> String {
+    format!(
+        "The timings do not say which component ran the default. On several nodes, coll/han of Open MPI {release} runs {} \
+         (priority 35 against 30 of coll/tuned): these rules have no effect on such calls, but act on the communicators \
+         that HAN makes for them. --mca coll_han_priority 0 leaves the calls to coll/tuned and the rules.",
+        joined(collectives, ", "),
     )
 }
 

@@ -183,6 +183,7 @@ impl Source {
             findings.doubted = import::doubted(&self.found);
             findings.conduct = list_conducts(&findings);
             findings.remarks.extend(self.doubts());
+            findings.remarks.extend(remarks::of_unknown_component(&findings));
             findings.remarks.extend(remarks::of_rules(&findings));
             return Ok(findings);
         };

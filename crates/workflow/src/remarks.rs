@@ -7,7 +7,7 @@ use collrules_record::findings::Findings;
 use collrules_record::options::{Jobs, Launching};
 use collrules_record::remark::Remark;
 use collrules_record::settings::Settings;
-use collrules_rules::registry;
+use collrules_rules::{Behaviour, Collective, han, registry};
 
 /// Remarks for the findings of a run.
 pub(crate) fn of_run(manifest: &Manifest) -> Vec<Remark> {
@@ -27,6 +27,16 @@ pub(crate) fn of_run(manifest: &Manifest) -> Vec<Remark> {
 fn is_han_off(jobs: &Jobs, pins: &Settings) -> bool {
     matches!(jobs, Jobs::Mpi(Launching { disable_han: true, .. }))
         && pins.get("coll_han_priority").is_some_and(|priority| priority == "0")
+}
+
+/// Rules for calls that HAN runs on several nodes, from timings that do not name the component.
+pub(crate) fn of_unknown_component(findings: &Findings) -> Option<Remark> {
+    let release = findings.release;
+    let is_han =
+        |collective: &Collective| Behaviour::latest(release).han_first && han::is_ruled(release, collective.id());
+    let ruled: Vec<Collective> =
+        findings.table.collectives().map(|(collective, _)| collective).filter(is_han).collect();
+    (!ruled.is_empty()).then_some(Remark::HanUnknown(ruled))
 }
 
 /// Requirements of the chosen algorithms on programs.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{PointValue, Suspicion, through_one_process};
 use crate::finding::FindingCode;
 
-/// Smaller messages may stay in a core's caches, where copies are faster than any memory or link.
-const LEAST_BYTES: f64 = 1024.0 * 1024.0;
+/// Smaller messages take the time of a call rather than that of their data.
+const LEAST_BYTES: f64 = 4096.0;
 
 /// One suspicion per candidate, at its fastest point.
 pub(super) fn check(points: &[PointValue], most: f64) -> Vec<Suspicion> {

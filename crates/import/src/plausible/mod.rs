@@ -6,6 +6,7 @@
 mod bandwidth;
 mod digits;
 mod gaps;
+mod growth;
 mod neighbours;
 mod series;
 mod twins;
@@ -72,6 +73,7 @@ pub(super) fn check(
     let beside = beside_others(&points);
     let mut doubts = digits::check(timings);
     doubts.extend(bandwidth::check(&points, process_bandwidth));
+    doubts.extend(growth::check(&points));
     doubts.extend(twins::check(&points, release));
     doubts.extend(neighbours::check(&points, &beside));
     doubts.extend(series::check(&points, &beside));

@@ -4,6 +4,7 @@
 
 mod beliefs;
 mod formats;
+mod outputs;
 mod plausible;
 mod properties;
 mod sources;

@@ -37,8 +37,25 @@ pub fn is_han(source: &[u8]) -> bool {
         })
         .collect();
     let is_number = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
-    words.windows(2).any(|pair| is_number(pair[0]) && HanComponent::is_name(pair[1]))
-        || has_structure(&words) == Some(true)
+    // A word within a complete file of coll/tuned is stray text.
+    let has_components = words.windows(2).any(|pair| is_number(pair[0]) && HanComponent::is_name(pair[1]));
+    has_structure(&words) == Some(true) || has_components && is_classic(&words).is_none()
+}
+
+/// Reads the numbers of a text by the counts of classic files to their end.
+fn is_classic(words: &[&[u8]]) -> Option<()> {
+    let mut numbers = words.iter().filter_map(|word| std::str::from_utf8(word).ok()?.parse::<u64>().ok());
+    for _ in 0..numbers.next()? {
+        numbers.next()?;
+        for _ in 0..numbers.next()? {
+            numbers.next()?;
+            for place in 0..numbers.next()? {
+                let rule = [numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?];
+                (place > 0 || rule[0] == 0).then_some(())?;
+            }
+        }
+    }
+    numbers.next().is_none().then_some(())
 }
 
 /// Reads words by the counts of HAN's files to their end, whatever the names; true if there are rules.

@@ -69,7 +69,7 @@ impl<'c> Checks<'c> {
     pub(super) fn check(&self, view: FileView<'_>, problems: &mut Collector) {
         let version = view.loaded.behaviour;
         for (collective, rules) in &view.collectives {
-            self.check_reach(version, *collective, rules, problems);
+            self.check_reach(&view, *collective, rules, problems);
         }
         let mut groups = Groups::new();
         for mut reached in view.comm_rules {
@@ -102,11 +102,31 @@ impl<'c> Checks<'c> {
     /// Reports rules that never apply, and those that apply to more calls than they seem to.
     fn check_reach(
         &self,
-        version: Behaviour,
+        view: &FileView<'_>,
         collective: Collective,
         rules: &CollectiveRules,
         problems: &mut Collector,
     ) {
+        let version = view.loaded.behaviour;
+        // The communicators that rules apply to, and their own if these are others.
+        let served = |comm_rule: &CommRule, listed: i32| {
+            let is_own = |reached: &&ReachedCommRule<'_>| {
+                reached.collective == collective && reached.comm_rule.span == comm_rule.span
+            };
+            let ranks = view.comm_rules.iter().find(is_own).map_or(&[][..], |reached| &reached.ranks);
+            let holds = |range: &RankRange| u32::try_from(listed).is_ok_and(|listed| range.holds(Ranks(listed)));
+            (first_ranges(ranks), ranks.iter().any(holds))
+        };
+        for comm_rule in rules.comm_rules.iter().filter(|it| self.strict.flagged.contains(&it.span.start)) {
+            if let Some(listed) = comm_rule.listed.filter(|listed| *listed >= FIRST as i32) {
+                let (ranges, holds_own) = served(comm_rule, listed);
+                let ranges = if ranges.is_empty() { "no communicator".to_owned() } else { ranges };
+                let instead = if holds_own { "" } else { ", not their own" };
+                let when = if version.shifts_sizes { "6.0" } else { "up to 5.0" };
+                let what = format!("; {when}, these {collective} rules serve {ranges}{instead}");
+                problems.extend(Code::Unsorted, comm_rule.size, &what);
+            }
+        }
         for comm_rule in &rules.comm_rules {
             let CommRule { span, size, listed, max, rules, .. } = comm_rule;
             let is_said = self.strict.flagged.contains(&span.start) || listed.is_none() && *max < 0;
@@ -131,7 +151,11 @@ impl<'c> Checks<'c> {
         if rules.comm_rules.len() == 1 {
             problems.merge(Code::LoneSize, first.size, version, format!("{this} of every size"));
         } else if !version.first_match {
-            let message = format!("{this} of 2 to {} ranks as well", size - 1);
+            let (ranges, holds_own) = served(first, size);
+            let message = match holds_own {
+                true => format!("{this} of 2 to {} ranks as well", size - 1),
+                false => format!("{this} of {ranges} instead"),
+            };
             problems.merge(Code::BelowFirst, first.size, version, message);
         }
     }

@@ -11,11 +11,21 @@ use crate::collective::{self, Collective};
 use crate::span::Span;
 use crate::words::counted;
 
-/// Reads a file and reports all problems of its text.
-pub(super) fn read(source: &[u8], problems: &mut Collector) -> Strict {
+/// Reads a file and reports all problems of its text. `is_rejected` is true if a version rejects it.
+pub(super) fn read(source: &[u8], is_rejected: bool, problems: &mut Collector) -> Strict {
     let mut strict = Strict::default();
+    if is_utf16(source) {
+        let span = Span::new(0, source.len().min(2));
+        problems.add(Code::Utf16, span, "the text is in UTF-16");
+        strict.garbage.push(span);
+        return strict;
+    }
     let words = words::split(source, &mut strict, problems);
-    let mut linter = ClassicLinter { source, words: &words, strict: &mut strict, problems };
+    let mut linter = ClassicLinter { source, words: &words, strict: &mut strict, problems, is_rejected, wrong: None };
+    if let Some(numbers) = line_numbers(source, &words) {
+        linter.report_all(Code::LineNumbers, numbers, "each line begins with its number");
+        return strict;
+    }
     let several: Vec<&[NumberWord]> = words.lines().filter(|line| words.has_requests() && line.len() > 7).collect();
     if several.is_empty() {
         linter.file(&listing::read(&words));
@@ -32,6 +42,54 @@ struct ClassicLinter<'r> {
     words: &'r Words,
     strict: &'r mut Strict,
     problems: &'r mut Collector,
+    is_rejected: bool,
+    /// The first wrong count that Open MPI meets.
+    wrong: Option<NumberWord>,
+}
+
+/// Returns true for a text with a zero byte for each other one.
+fn is_utf16(source: &[u8]) -> bool {
+    let has_mark = source.starts_with(b"\xff\xfe") || source.starts_with(b"\xfe\xff");
+    has_mark || source.len() >= 8 && source.iter().filter(|byte| **byte == 0).count() * 3 >= source.len()
+}
+
+/// The first number of each line, if these count the lines and the others are a complete file.
+fn line_numbers(source: &[u8], words: &Words) -> Option<Vec<Span>> {
+    let lines: Vec<&[NumberWord]> = words.lines().filter(|line| !line.is_empty()).collect();
+    let line_of = |at: usize| source[..at].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+    let counts_all = || {
+        let counts =
+            |(place, line): (u64, &&[NumberWord])| [place, line_of(line[0].span.start)].contains(&line[0].value);
+        lines.len() >= 3 && (1..).zip(&lines).all(counts)
+    };
+    if !counts_all() {
+        return None;
+    }
+    let (mut numbers, mut starts) = (Vec::new(), Vec::new());
+    for (place, line) in lines.iter().enumerate() {
+        starts.push(numbers.len());
+        numbers.extend(line[1..].iter().map(|number| NumberWord { line: place, ..*number }));
+    }
+    let rest = Words { numbers, starts, header: words.header };
+    let Listing { ends_early, trailing, collectives, .. } = listing::read(&rest);
+    let is_complete = !ends_early && trailing.is_none() && !collectives.is_empty();
+    is_complete.then(|| lines.iter().map(|line| line[0].span).collect())
+}
+
+/// Describes the block within which a file ends.
+fn describe_open(listing: &Listing<'_>) -> String {
+    let Some(CollectiveListing { id, count, comm_rules }) = listing.collectives.last() else { return String::new() };
+    let name = u32::try_from(id.value)
+        .ok()
+        .filter(|id| *id < Collective::ID_COUNT)
+        .map_or("collective", collective::json_name);
+    match comm_rules.last().filter(|last| last.rules.len() as u64 != last.count.value) {
+        Some(CommRuleListing { size, count, rules }) => {
+            let said = counted(count.value, "message rule");
+            format!(": {name} on {} ranks has {} of {said}", size.value, rules.len())
+        }
+        None => format!(": {name} has {} of {}", comm_rules.len(), counted(count.value, "communicator size")),
+    }
 }
 
 impl ClassicLinter<'_> {
@@ -54,9 +112,11 @@ impl ClassicLinter<'_> {
             self.problems.add(Code::TooManyCollectives, count.span, message);
         }
         let end = self.words.numbers.last().map_or(0, |number| number.span.end);
-        if *ends_early {
+        // A version that finds all its fields within these words is satisfied.
+        if *ends_early && self.is_rejected {
             let end = Span::new(end.saturating_sub(1), end);
-            self.problems.add(Code::EndsEarly, end, "the file ends here, before everything that was announced");
+            let message = format!("the file ends here, before everything that was announced{}", describe_open(listing));
+            self.problems.add(Code::EndsEarly, end, message);
         }
         if let Some(trailing) = trailing {
             let rest = Span::new(trailing.span.start, end);
@@ -66,7 +126,6 @@ impl ClassicLinter<'_> {
         for CollectiveListing { id, count, comm_rules } in collectives {
             self.id(*id, &mut seen);
             let sizes: Vec<NumberWord> = comm_rules.iter().map(|comm_rule| comm_rule.size).collect();
-            self.count(*ends_early, *count, "communicator size", &sizes);
             self.order("communicator size", &sizes);
             sizes.iter().for_each(|size| self.fits_int(*size, "communicator size"));
             for CommRuleListing { size, count, rules } in comm_rules {
@@ -79,6 +138,7 @@ impl ClassicLinter<'_> {
                 }
                 rules.iter().for_each(|rule| self.rule(rule));
             }
+            self.count(*ends_early, *count, "communicator size", &sizes);
         }
         let ids: Vec<NumberWord> = collectives.iter().map(|collective| collective.id).collect();
         self.count(*ends_early, *count, "collective", &ids);
@@ -114,12 +174,25 @@ impl ClassicLinter<'_> {
             return;
         }
         let said = counted(count.value, what);
-        let message = format!("{said} announced, but {found} follow{}", if found == 1 { "s" } else { "" });
-        let problem = self.problems.add(Code::WrongCount, count.span, message);
-        problem.remedy = format!("Write {found} here, or correct the lines below.").into();
+        let follow = if found == 1 { "follows" } else { "follow" };
+        let problem =
+            self.problems.add(Code::WrongCount, count.span, format!("{said} announced, but {found} {follow}"));
+        // The counts around a wrong one are met when what they announce ends.
+        let end = |last: NumberWord| last.span.end;
+        problem.met = entries.last().copied().map_or(count.span.start, end).max(self.wrong.map_or(0, end));
+        problem.remedy = match self.wrong {
+            Some(wrong) => {
+                let line = self.source[..wrong.span.start].iter().filter(|byte| **byte == b'\n').count() + 1;
+                format!("Correct line {line} first: behind it nothing is certain.")
+            }
+            None if found == 0 => format!("Add {said}, or remove this block and lower the count above it."),
+            None => format!("Write {found} here, or correct the lines below."),
+        }
+        .into();
         if let Some(last) = entries.last() {
             problem.points_to(last.span, format!("the last {what}"));
         }
+        self.wrong.get_or_insert(count);
         self.strict.garbage.push(count.span);
     }
 

@@ -156,6 +156,13 @@ codes! {
         "Of several lists of rules for one collective, the last replaces the others.",
         "Put all communicator sizes of a collective into one list.";
 
+    LineNumbers 121 Error "line numbers",
+        "Open MPI reads the numbers of the lines as fields, so that all others shift.",
+        "Remove the first column.";
+    Utf16 122 Error "not plain text",
+        "In UTF-16 every character has two bytes. Open MPI takes the zero bytes for text between the digits.",
+        "Save the file as ASCII or UTF-8, such as with `iconv -f UTF-16 -t ASCII`.";
+
     NotJson 201 Error "not JSON",
         "Text that is not JSON is read as a classic file: Open MPI looks for numbers in it.",
         "Correct the syntax; JSON has no comments.";

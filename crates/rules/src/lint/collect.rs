@@ -61,6 +61,7 @@ impl Collector {
                 explanation: Cow::Borrowed(code.explanation()),
                 remedy: Cow::Borrowed(code.remedy()),
                 related: Vec::new(),
+                met: span.start,
             });
             problems.len() - 1
         });
@@ -73,9 +74,17 @@ impl Collector {
         problem
     }
 
-    /// The problems in the order of the file.
+    /// Adds to the message of a problem.
+    pub(super) fn extend(&mut self, code: Code, span: Span, more: &str) {
+        let found = self.problems.iter_mut().find(|problem| (problem.code, problem.span) == (code, span));
+        if let Some(problem) = found.filter(|problem| !problem.message.contains(more)) {
+            problem.message += more;
+        }
+    }
+
+    /// The problems in the order in which Open MPI meets them.
     pub(super) fn finish(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|problem| (problem.span, problem.code));
+        self.problems.sort_by_key(|problem| (problem.met, problem.span, problem.code));
         self.problems
     }
 }

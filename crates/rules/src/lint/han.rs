@@ -22,6 +22,8 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintR
     let mut problems = Collector::default();
     let loads: Vec<_> = versions.iter().map(|one| (*one, load(source, one))).collect();
     let latest = loads.last().and_then(|(_, load)| load.as_ref().ok());
+    // An earlier version need not read a file that others accept.
+    let is_required = named || loads.iter().all(|(_, load)| load.is_err());
     for (version, load) in &loads {
         match load {
             Ok(loaded) => match latest {
@@ -35,7 +37,7 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintR
                 let problem = problems.merge(Code::Crashes, crash.span, *version, crash.kind.to_string());
                 problem.remedy = "Remove the @ and the name after it.".into();
             }
-            Err(rejection) => rejected(source, rejection, version, named, &mut problems),
+            Err(rejection) => rejected(source, rejection, version, is_required, &mut problems),
         }
     }
     let readings = loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect();
@@ -53,18 +55,20 @@ fn meant(loaded: &HanFile, version: &Behaviour) -> HanTable {
     loaded.to_table()
 }
 
-fn rejected(source: &[u8], fault: &Fault, version: &Behaviour, named: bool, problems: &mut Collector) {
+fn rejected(source: &[u8], fault: &Fault, version: &Behaviour, is_required: bool, problems: &mut Collector) {
     if fault.kind == FaultKind::NoHan {
         let message = format!("{} has no HAN, and does not read this file", version.name());
-        problems.merge(Code::HanAbsent, Span::at(0), *version, message);
+        let problem = problems.merge(Code::HanAbsent, Span::at(0), *version, message);
+        if is_required {
+            problem.severity = Severity::Error;
+        }
         return;
     }
     let problem = fate::rejected(source, fault, version, problems);
     problem.remedy = remedy(&fault.kind, version.release).into();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
-    if version.release == Release::V4_1 && !named {
-        problem.severity = Severity::Note;
-    }
+    let is_note = version.release == Release::V4_1 && !is_required && problem.versions.len() == 1;
+    problem.severity = if is_note { Severity::Note } else { Severity::Error };
 }
 
 fn remedy(fault: &FaultKind, release: Release) -> String {

@@ -64,13 +64,13 @@ pub fn check_on(source: &[u8], versions: &[Behaviour], ranks: Option<Ranks>) -> 
     let readers = if is_json { json::readers(&kept) } else { kept.clone() };
     let newest = readers.iter().map(|version| version.release).max().unwrap_or(Release::V6_0);
     let mut problems = Collector::new(readers);
+    let loads: Vec<_> = kept.iter().map(|version| (*version, load(source, version))).collect();
     let strict = if is_json {
         json::read(source, newest, &mut problems);
         Strict::default()
     } else {
-        classic::read(source, &mut problems)
+        classic::read(source, loads.iter().any(|(_, load)| load.is_err()), &mut problems)
     };
-    let loads: Vec<_> = kept.iter().map(|version| (*version, load(source, version))).collect();
     fate::judge(source, &loads, &strict, named, &mut problems);
     // Results of a version that mistakes the format for another are irrelevant.
     let meant = loads.iter().filter(|(version, _)| !is_json || version.reads_json);

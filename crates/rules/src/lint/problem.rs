@@ -41,6 +41,9 @@ pub struct Problem {
     pub remedy: Cow<'static, str>,
     /// Other places that it concerns, or some of them if there are many.
     pub related: Vec<Related>,
+    /// The byte at which a reader of the counts meets it.
+    #[serde(skip)]
+    pub(super) met: usize,
 }
 
 /// Treatment of the file as a whole by a version.

@@ -51,6 +51,9 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::TooManyCollectives, "23\n7 1\n0 1\n 0 1 0 0\n", "23", ""),
     (Code::Untuned, "1\n10 1\n0 1\n 0 1 0 0\n", "10", ""),
     (Code::CollectiveTwice, "2\n7 1\n0 1\n 0 1 0 0\n7 1\n0 1\n 0 6 0 0\n", "7", ""),
+    (Code::LineNumbers, "1 1\n2 7 1\n3 0 1\n4  0 6 0 0\n", "1", ""),
+    (Code::LineNumbers, "   1\t1\n   2\t7 1\n   3\t0 2\n   4\t0 6 0 0\n   5\t64 5 0 0\n", "1", ""),
+    (Code::Utf16, "1\0\n\x007\0 \x001\0\n\x000\0 \x001\0\n\x000\0 \x006\0 \x000\0 \x000\0", "1\0", ""),
     (Code::NotJson, "{\"collectives\": { // all\n}}", "/", ""),
     (Code::UnknownKey, r#"{"collectives": {}, "author": "me"}"#, "\"author\"", "6.0"),
     (
@@ -272,6 +275,39 @@ fn all_problems_are_told_at_once_and_in_order() {
     for code in [Code::Rejected, Code::Negative, Code::BrokenNumber, Code::StrayText] {
         assert!(codes.contains(&code), "{code}: {codes:?}");
     }
+}
+
+/// A note made a file that no version reads pass.
+#[test]
+fn a_han_file_that_all_versions_reject_is_an_error() {
+    let wrong = "1 bcast\n1 2\n1\n1 1\n 0 nosuch\n";
+    assert_eq!(check(wrong.as_bytes(), &[]).worst(), Some(Severity::Error));
+    // 4.1 knows no names of levels.
+    let names = "1 bcast\n1 global_communicator\n1\n1 1\n 0 tuned\n";
+    assert!(check(names.as_bytes(), &[]).worst() < Some(Severity::Error));
+    for release in ["4.0", "4.1"] {
+        assert_eq!(check(names.as_bytes(), &versions(release)).worst(), Some(Severity::Error), "{release}");
+    }
+}
+
+/// The first problem is the first that Open MPI meets, and nothing is said that its reading denies.
+#[test]
+fn faults_come_in_the_order_of_reading() {
+    let three = "2\n7 3\n0 1\n 0 1 0 0\n8 1\n 0 6 0 0\n6 1\n0 1\n 0 1 0 0\n3 1\n0 1\n 0 1 0 0\n";
+    let report = check(three.as_bytes(), &[]);
+    let counts: Vec<_> = report.problems.iter().filter(|problem| problem.code == Code::WrongCount).collect();
+    assert_eq!(counts.iter().map(|it| it.span.of(three.as_bytes())).collect::<Vec<_>>(), [b"3", b"2"]);
+    assert!(counts[1].remedy.contains("line 2 first"), "{}", counts[1].remedy);
+    for text in ["1\n7 1\n0 2\n 0;99;0;0;\n 64 1 0 0\n", "1\n7 1\n0 1\n 0\u{a0}6\u{a0}0\u{a0}0\n"] {
+        let report = check(text.as_bytes(), &[]);
+        assert!(report.readings.iter().all(|reading| reading.fate == FileFate::Accepted), "{text}");
+        assert!(!codes(text, "").contains(&Code::EndsEarly), "{text}");
+    }
+    let word = check(b"1\n7 1\n0 1\n 0 6 tuned 0 0\n", &[]);
+    assert_eq!((word.kind, word.worst()), (FileKind::Tuned, Some(Severity::Warning)));
+    let unsorted = check(b"1\n7 3\n16 1\n 0 1 0 0\n2 1\n 0 6 0 0\n64 1\n 0 5 0 0\n", &versions("5.0"));
+    let said = |code: Code, what: &str| unsorted.problems.iter().any(|it| it.code == code && it.message.contains(what));
+    assert!(said(Code::BelowFirst, "2 to 15 ranks instead") && said(Code::Unsorted, "16 to 63 ranks, not their own"));
 }
 
 #[test]

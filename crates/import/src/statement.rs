@@ -1,0 +1,208 @@
+//! Statements of the lines around outputs, such as commands: ranks, algorithms, and the MPI library.
+
+use std::sync::LazyLock;
+
+use collrules_record::units::Ranks;
+use collrules_record::{Candidate, CandidateName};
+use collrules_rules::{Collective, Release};
+use regex::Regex;
+
+use crate::columns::words;
+use crate::facts::{Facts, collective_named};
+
+/// A statement, with the line that makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Statement {
+    pub(super) line: u64,
+    pub(super) text: String,
+    pub(super) fact: Stated,
+}
+
+/// Content of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stated {
+    Ranks(Ranks),
+    /// An algorithm, of this collective if one is named: the words that begin with its number or name.
+    Algorithm(Option<Collective>, Vec<String>),
+    /// A version of Open MPI.
+    Version(String),
+    /// Another library.
+    Library(String),
+    /// The directory of an installation.
+    Installation(String),
+}
+
+type Expression = LazyLock<Regex>;
+
+fn expression(text: &str) -> Regex {
+    Regex::new(text).expect("an expression that a test compiles")
+}
+
+/// `-np 8`, `--ntasks=8`, or `-n 8` of a launcher, and the word in front.
+static OPTION: Expression = LazyLock::new(|| expression(r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s+|=)(\d+)\b"));
+/// `Procs: 8`, `number of ranks = 8`.
+static RANKS: Expression = LazyLock::new(|| {
+    let names = r"np|(?:n|num)_?(?:procs?|ranks|tasks|processes)|procs|processes|ranks|tasks|(?:comm|communicator|mpi|world)[ _]size";
+    expression(&format!(r"(?i)(?:^|[^a-z0-9-])(?:{names})\b\s*[:=]\s*(\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)"))
+});
+/// `on 8 ranks`, `# 8 processes`.
+static COUNTED: Expression = LazyLock::new(|| {
+    let begin = r"(?:\b(?:on|with|using|for|over|running)\s+|^#*\s*)";
+    expression(&format!(r"(?i){begin}(\d+)\s+(?:mpi\s+)?(?:ranks|processes|procs|tasks)\s*(?:$|[,;.:)])"))
+});
+/// `coll_tuned_bcast_algorithm 3`, `OMPI_MCA_coll_tuned_bcast_algorithm=3`.
+static FORCED: Expression =
+    LazyLock::new(|| expression(r#"coll_tuned_([a-z_]+?)_algorithm["']?(?:\s*[=:]\s*|\s+)["']?(\w+)"#));
+/// `Algorithm: 3`, `alg=binomial`, `algorithm 3`.
+static ALGORITHM: Expression = LazyLock::new(|| {
+    let name = r"(?:^|[^_a-z0-9-])alg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?";
+    expression(&format!(r"(?i){name}(?:\s*[:=]\s*(\w+(?:[ -]\w+)*)|\s+#?(\d+)\b)"))
+});
+/// `Open MPI 4.1.5`, `openmpi-4.1.5`.
+static VERSION: Expression = LazyLock::new(|| {
+    let between = r"[^0-9a-z/]{0,4}(?:version|release|repo revision)?[^0-9a-z/]{0,4}/?v?";
+    expression(&format!(r"(?i)\b(?:open[ _-]?mpi|ompi){between}(\d+\.\d+(?:\.\d+)?)"))
+});
+/// Other libraries.
+static LIBRARY: Expression = LazyLock::new(|| expression(r"(?i)\b(mpich|mvapich)2?\b|\b(intel(?:\(r\))? mpi) library"));
+/// `/opt/a/bin/mpirun`.
+static LAUNCHER: Expression =
+    LazyLock::new(|| expression(r#"(?:^|[\s"'=])(/\S*)/bin/(?:mpirun|mpiexec|orterun|prterun)\b"#));
+
+/// Programs with an option `-n` that is about something else.
+const OTHERS: [&str; 8] = ["head", "tail", "nice", "sed", "sort", "xargs", "echo", "cut"];
+
+/// All statements of a line.
+pub(super) fn read(line: u64, text: &str) -> Vec<Statement> {
+    let first = |expression: &Expression| {
+        let found = expression.captures(text)?;
+        found.iter().skip(1).flatten().next().map(|group| group.as_str().to_owned())
+    };
+    let ranks = started_ranks(text).or_else(|| [&RANKS, &COUNTED].into_iter().find_map(|it| first(it)?.parse().ok()));
+    let forced = FORCED
+        .captures_iter(text)
+        .filter_map(|found| Some(Stated::Algorithm(Some(collective_named(&found[1])?), vec![found[2].to_lowercase()])));
+    let mut facts: Vec<Stated> = forced.collect();
+    if facts.is_empty() {
+        facts.extend(first(&ALGORITHM).map(|name| Stated::Algorithm(None, words(&name))));
+    }
+    facts.extend(ranks.map(Stated::Ranks));
+    facts.extend(first(&VERSION).map(Stated::Version));
+    facts.extend(first(&LIBRARY).map(Stated::Library));
+    facts.extend(first(&LAUNCHER).map(Stated::Installation));
+    facts.into_iter().map(|fact| Statement { line, text: text.to_owned(), fact }).collect()
+}
+
+/// The ranks that a command starts, over all of its programs.
+fn started_ranks(text: &str) -> Option<Ranks> {
+    let is_mpi = ["mpirun", "mpiexec", "srun", "orterun", "prterun", "aprun"].iter().any(|name| text.contains(name));
+    let spaced = format!(" {text}");
+    let counts = OPTION.captures_iter(&spaced).filter_map(|found| {
+        let is_other = OTHERS.iter().any(|other| found[1].rsplit('/').next() == Some(other));
+        let is_ranks = match &found[2] {
+            "-c" => is_mpi && !text.contains("srun"),
+            "-n" | "--n" => !is_other,
+            _ => true,
+        };
+        found[3].parse::<u32>().ok().filter(|_| is_ranks)
+    });
+    let counts: Vec<u32> = counts.collect();
+    let count = if text.contains(" : ") { counts.iter().sum() } else { *counts.first()? };
+    (count > 0).then_some(Ranks(count))
+}
+
+impl Statement {
+    /// Returns true if both are about the same thing, so that the later one replaces the other.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        match (&self.fact, &other.fact) {
+            (Stated::Algorithm(own, _), Stated::Algorithm(others, _)) => own == others,
+            (own, others) => std::mem::discriminant(own) == std::mem::discriminant(others),
+        }
+    }
+
+    /// Returns how the statement contradicts what is assumed about rows, if it does. `content` is what the output itself
+    /// says, which may be about a part of the ranks that a command starts.
+    pub(super) fn contradiction(
+        &self,
+        content: &Facts,
+        ranks: Ranks,
+        (collective, candidate): (Collective, Candidate),
+        release: Release,
+    ) -> Option<String> {
+        match &self.fact {
+            Stated::Ranks(stated) => (content.ranks.is_none() && *stated != ranks)
+                .then(|| format!("it says {stated} ranks, and {ranks} are assumed")),
+            Stated::Algorithm(of, words) => {
+                let named = |count: usize| CandidateName::read(&words[..count].join("_"));
+                let is_number = matches!(named(1), CandidateName::Id(_));
+                let counts = if is_number { 1..=1 } else { 1..=words.len() };
+                let named = counts.rev().find_map(|count| named(count).candidate(release, collective).ok());
+                // Words that name no algorithm may be about something else.
+                let is_about = of.is_none_or(|of| of == collective) && content.algorithm.is_none();
+                let number = |of: Candidate| of.choice().map_or(0, |choice| choice.algorithm);
+                let differs = named.map_or(is_number, |named| number(named) != number(candidate));
+                (is_about && differs)
+                    .then(|| format!("it says another algorithm of {collective} than {candidate}, which is assumed"))
+            }
+            Stated::Version(stated) => (stated.parse::<Release>() != Ok(release)).then(|| {
+                let family: Vec<&str> = stated.split('.').take(2).collect();
+                format!("it says Open MPI {stated}, and {release} is assumed (--release {})", family.join("."))
+            }),
+            Stated::Library(library) => Some(format!("it says {library}, whose algorithms are not those of Open MPI")),
+            Stated::Installation(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(text: &str) -> Vec<Stated> {
+        read(1, text).into_iter().map(|statement| statement.fact).collect()
+    }
+
+    #[test]
+    fn commands_and_headings_state_facts() {
+        let (ranks, bcast) = (|count| Stated::Ranks(Ranks(count)), Some(Collective::Bcast));
+        let algorithm = |of, name: &str| Stated::Algorithm(of, name.split(' ').map(str::to_owned).collect());
+        let version = |text: &str| Stated::Version(text.to_owned());
+        for (text, stated) in [
+            ("+ mpirun -np 8 ./osu_bcast", vec![ranks(8)]),
+            ("mpiexec -n 16 ./osu_bcast -f", vec![ranks(16)]),
+            ("$ srun --ntasks=32 -c 4 ./osu_bcast", vec![ranks(32)]),
+            ("mpirun -n 4 -host a x : -n 4 -host b x", vec![ranks(8)]),
+            ("nice -n 10 mpirun -np 4 x | head -n 5", vec![ranks(4)]),
+            ("head -n 5 out", vec![]),
+            ("Procs: 8", vec![ranks(8)]),
+            ("Number of ranks = 64", vec![ranks(64)]),
+            ("Processes: 4 per node", vec![]),
+            ("srun -N 2 ./osu_bcast", vec![]),
+            ("OMPI_MCA_btl_tcp_progress=1.5", vec![]),
+            ("algorithm selection took 3 s", vec![]),
+            ("# 4 ranks, builtin", vec![ranks(4)]),
+            ("=== running on 12 processes ===", vec![]),
+            ("=== running on 12 processes", vec![ranks(12)]),
+            ("2 more processes have sent help message help-mpi-btl.txt", vec![]),
+            ("# ( 2 additional processes waiting in MPI_Barrier)", vec![]),
+            ("--mca coll_tuned_bcast_algorithm 3", vec![algorithm(bcast, "3")]),
+            ("export OMPI_MCA_coll_tuned_bcast_algorithm=3", vec![algorithm(bcast, "3")]),
+            ("Algorithm: 3", vec![algorithm(None, "3")]),
+            ("## algorithm 5 (pipeline)", vec![algorithm(None, "5")]),
+            ("algo=recursive doubling", vec![algorithm(None, "recursive doubling")]),
+            ("Alg: recursive-doubling", vec![algorithm(None, "recursive doubling")]),
+            ("mpirun (Open MPI) 4.1.5", vec![version("4.1.5")]),
+            ("module load openmpi/4.1.5-gcc", vec![version("4.1.5")]),
+            ("Open MPI: 5.0.3", vec![version("5.0.3")]),
+            ("Open MPI v4.0.7, package: x", vec![version("4.0.7")]),
+            ("MVAPICH2 Version: 2.3.7", vec![Stated::Library("MVAPICH".to_owned())]),
+            ("# MPI Version : 3.1", vec![]),
+            (
+                "/opt/openmpi-4.1.5/bin/mpirun -np 2 x",
+                vec![ranks(2), version("4.1.5"), Stated::Installation("/opt/openmpi-4.1.5".to_owned())],
+            ),
+        ] {
+            assert_eq!(facts(text), stated, "{text}");
+        }
+    }
+}
