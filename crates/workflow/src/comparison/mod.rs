@@ -15,5 +15,5 @@ mod tests;
 pub(crate) use arms::Arms;
 pub(crate) use launcher::{JobLauncher, first_line};
 pub(crate) use subjects::{
-    CellWeights, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time, screened,
+    CellWeights, guard_cells, guard_patterns, launch_time, list_messages, loop_schedule, measuring_time, screened,
 };

@@ -47,6 +47,14 @@ pub(crate) fn count_passes(startup: Seconds, subjects: usize) -> u32 {
     (startup.0 / pass * VARIANCES).sqrt().round().clamp(PASSES.0, PASSES.1) as u32
 }
 
+/// Share of the time of a start that each job of a block adds, since they start at the same time.
+const OWN_START: f64 = 0.5;
+
+/// Expected time of a launch of so many subjects next to others, in seconds.
+pub(crate) fn launch_time(startup: Seconds, subjects: usize) -> f64 {
+    OWN_START * startup.0 + measuring_time(startup, subjects)
+}
+
 /// Expected measuring time of a launch of so many subjects, in seconds.
 pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
     WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))

@@ -27,8 +27,8 @@ use super::describe_finalist;
 use super::list::find;
 use crate::campaign::Measurement;
 use crate::comparison::{
-    CellWeights, JobLauncher, first_line, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time,
-    screened,
+    CellWeights, JobLauncher, first_line, guard_cells, guard_patterns, launch_time, list_messages, loop_schedule,
+    measuring_time, screened,
 };
 use crate::error::WorkflowError;
 use crate::plan::{SEARCH, SETTINGS, UNDER_SETTINGS};
@@ -94,8 +94,7 @@ impl ProvenRun<'_, '_> {
         let few = subjects(&screened);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
         let of_round = (values + values.div_ceil(AT_ONCE)) as f64;
-        let launch = startup.0 + measuring_time(startup, few.len());
-        let least = of_round * launch / SEARCH;
+        let least = of_round * launch_time(startup, few.len()) / SEARCH;
         if left.is_some_and(|left| left < least) {
             session.say(&format!(
                 "settings: not searched, since starting a job takes {startup}; --budget {:.0}s is enough",
