@@ -28,6 +28,8 @@ pub(crate) fn doubts(clock: &[ClockLine], validation: Option<&Validation>) -> Ve
     {
         doubts.extend(of_round(round));
         doubts.extend(undecided(validation));
+        // Jobs that take turns share the phases of the machine.
+        let barriers = barriers.filter(|_| round.apart.is_some());
         doubts.extend(barriers.and_then(|(least, most)| below(validation, round, most.0 - least.0)));
     }
     doubts
