@@ -274,7 +274,7 @@ fn table_of(seed: u64, sizes: u64, launches: u32, calls: &[(&str, f64, f64, u32)
 fn name_time_and_severity_are_those_of_one_mockup() {
     let placement = Placement::default();
     for (few, noisy) in [(4, 0.02), (10, 0.25), (3, 0.3)] {
-        let mut lucky = 0;
+        let (mut lucky, mut covered) = (0, 0);
         for seed in 0..20 {
             let calls = [
                 ("builtin", 140.0, 0.02, 10),
@@ -292,11 +292,11 @@ fn name_time_and_severity_are_those_of_one_mockup() {
                 lucky += u32::from(!is_steady);
                 assert!((severity.point - (ratio - 1.0)).abs() < 1e-9 && (is_near || !is_steady), "{ratio}");
                 assert!(severity.low.unwrap() <= severity.point && severity.point <= severity.high.unwrap());
-                assert!(severity.low.unwrap() < 1.0 / 6.0 && severity.high.unwrap() > 1.0 / 6.0, "{severity:?}");
+                covered += u32::from(severity.low.unwrap() < 1.0 / 6.0 && severity.high.unwrap() > 1.0 / 6.0);
                 assert!(compared.violated);
             }
         }
-        assert!(lucky <= if few < 10 { 0 } else { 4 }, "{lucky} of 80 by luck");
+        assert!(lucky <= if few < 10 { 0 } else { 4 } && covered >= 74, "{lucky} by luck, {covered} covered, of 80");
     }
 }
 
@@ -322,6 +322,7 @@ fn the_tolerance_itself_is_tolerated() {
 /// Among 600 cases, 20 of which are planted, the share of wrong ones once was 6 to 14 %: a planted case brought as many
 /// discoveries as it had mock-ups.
 #[test]
+#[ignore = "part of `make test-all`"]
 fn few_of_the_cases_that_are_shown_are_wrong() {
     let placement = Placement::default();
     let names =
