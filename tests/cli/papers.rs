@@ -41,5 +41,5 @@ fn papers_are_answered_by_commands() {
         assert!(text.contains(expected), "{command}\ndoes not give {expected}:\n{text}");
         rows += 1;
     }
-    assert_eq!(rows, 20);
+    assert_eq!(rows, 28);
 }

@@ -1,9 +1,9 @@
 /* Gathers and scatters in pieces, after Lastovetsky, O'Flynn and Rychkov (HeteroMPI, 2007): messages of the sizes at which a
- * gather stalls, or a scatter leaps, go in several calls. `collrules lab irregular` makes this file with the sizes that it found; a
+ * gather stalls or leaps, or a scatter leaps, go in several calls. `collrules lab irregular` makes this file with the sizes that it found; a
  * program that defines them before it includes the file has its own:
  *
- *   HMPI_M1  the largest message with which a gather does not stall
- *   HMPI_M2  the largest message with which it does
+ *   HMPI_M1  the largest message with which a gather does not stall, or before it leaps
+ *   HMPI_M2  the largest message with which it does, or with which pieces of that size are faster
  *   HMPI_S   the largest message before a scatter leaps
  *   HMPI_S2  the largest message with which pieces of that size are faster; without it, all longer ones
  *

@@ -8,7 +8,7 @@ use collrules_record::{Bytes, Candidate, Cell, Estimate, Mockup, Ranks, Seconds}
 use collrules_rules::Collective;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-use crate::line::{Coordinates, Errors, StraightLine, divide};
+use crate::line::{Coordinates, Errors, StraightLine};
 use crate::stalls::{CallTimes, Cured, First, Jump, StallCure, StallLevel, Stalls};
 
 /// A call stalls if it takes longer than usual by this factor of the usual time. Delays by the operating system are as
@@ -45,11 +45,14 @@ const LEAST_STALL: f64 = 100e-6;
 /// Largest deviation of medians that is no jump.
 const LEAP: f64 = 0.3;
 
+/// Largest number of points of the trend before a jump.
+const TREND: usize = 3;
+
 /// Lowest jump, in seconds: less is not worth a further call.
 const LEAST_LEAP: f64 = 2e-6;
 
 /// A candidate on all sizes of a communicator size.
-type CandidateKey = (Collective, Ranks, Candidate);
+pub type CandidateKey = (Collective, Ranks, Candidate);
 
 /// The sorted times of a point.
 struct Timed<'a> {
@@ -62,7 +65,7 @@ struct Timed<'a> {
 /// The distribution of each point. The usual time is found from all sizes of a series, from other candidates, and from
 /// the time that a fitted model `expects` at most, since all calls of a size may stall. If `cold`, no calls were made
 /// untimed, and the first call of each launch is counted apart. `is_inside` is true for communicators with all ranks on
-/// one host.
+/// one host: if others are not, they are controls without network.
 pub fn distributions(
     samples: &[Sample],
     cold: bool,
@@ -96,8 +99,13 @@ pub fn distributions(
             Timed { cell, candidate: *candidate, times, usual }
         }));
     }
+    let is_one_host = points.iter().all(|point| is_inside(point.cell.ranks));
     let one = |point: &Timed<'_>| {
         let Timed { cell, candidate, times, usual } = *point;
+        let has_network = !is_inside(cell.ranks);
+        // Calls inside one host are the control of others, not of each other, unless there are no others.
+        let controls =
+            (has_network || is_one_host).then(|| controls(point, &points, |ranks| !is_one_host && is_inside(ranks)));
         let count = times.len();
         CallTimes {
             cell,
@@ -108,13 +116,35 @@ pub fn distributions(
             mean: Seconds(times.iter().sum::<f64>() / count as f64),
             p99: Seconds(quantile(times, 0.99)),
             longest: Seconds(times[count - 1]),
-            levels: levels(point, level, (!is_inside(cell.ranks)).then(|| controls(point, &points, &is_inside))),
+            levels: levels(point, level, has_network, controls),
             first: firsts
                 .get(&((cell.collective, cell.ranks, candidate), cell.bytes))
                 .and_then(|times| first(&mut times.clone())),
         }
     };
-    points.iter().map(one).collect()
+    let mut found: Vec<CallTimes> = points.iter().map(one).collect();
+    share_causes(&mut found);
+    found
+}
+
+/// Blames the network for a level if it does so for one of about the same length of the same collective on these ranks:
+/// controls differ by algorithm, and few take as long as the slowest.
+fn share_causes(points: &mut [CallTimes]) {
+    let of_network = |calls: &CallTimes| {
+        let place = (calls.cell.collective, calls.cell.ranks);
+        let levels = calls.levels.iter().filter(|level| level.in_control == Some(false));
+        levels.map(|level| (place, level.more.0)).collect::<Vec<_>>()
+    };
+    let known: Vec<_> = points.iter().flat_map(of_network).collect();
+    for calls in points {
+        let place = (calls.cell.collective, calls.cell.ranks);
+        for level in &mut calls.levels {
+            let is_alike = |more: f64| more.max(level.more.0) <= GAP * more.min(level.more.0);
+            if known.iter().any(|(of, more)| *of == place && is_alike(*more)) {
+                level.in_control = Some(false);
+            }
+        }
+    }
 }
 
 /// The points that show whether a level comes from the network: the same calls inside one host or, without these, the
@@ -198,9 +228,9 @@ fn is_timeout(more: f64, usual: f64) -> bool {
         .any(|times| one(TIMEOUT * times) || one(TIMEOUT * (2.0 * times - 1.0)))
 }
 
-/// The levels of a point, which the network causes if enough controls lack them; without controls if all its ranks are
-/// on one host.
-fn levels(point: &Timed<'_>, level: f64, controls: Option<Vec<&Timed<'_>>>) -> Vec<StallLevel> {
+/// The levels of a point, which the network causes if enough controls lack them; without controls if its ranks are the
+/// control of others. Only a network has timeouts.
+fn levels(point: &Timed<'_>, level: f64, has_network: bool, controls: Option<Vec<&Timed<'_>>>) -> Vec<StallLevel> {
     let Timed { times, usual, .. } = *point;
     let least = LEAST_STALL.max(FOLD * usual);
     let more: Vec<f64> = times.iter().map(|time| time - usual).filter(|more| *more >= least).collect();
@@ -221,7 +251,7 @@ fn levels(point: &Timed<'_>, level: f64, controls: Option<Vec<&Timed<'_>>>) -> V
                 let shown = !always && lacking < LACKING * controls.len() as f64;
                 (always || !controls.is_empty()).then_some(shown)
             });
-            let is_timeout = controls.is_some() && is_timeout(middle, usual);
+            let is_timeout = has_network && is_timeout(middle, usual);
             found.push(StallLevel { more: Seconds(middle), probability, is_timeout, in_control });
         }
     }
@@ -242,8 +272,8 @@ fn share(hits: usize, all: usize, level: f64) -> Estimate {
     }
 }
 
-/// The sizes of each candidate on a communicator size.
-fn by_series(points: &[CallTimes]) -> BTreeMap<CandidateKey, Vec<&CallTimes>> {
+/// The sizes of each candidate on a communicator size, in order.
+pub fn by_series(points: &[CallTimes]) -> BTreeMap<CandidateKey, Vec<&CallTimes>> {
     let mut series: BTreeMap<CandidateKey, Vec<&CallTimes>> = BTreeMap::new();
     for calls in points {
         series.entry((calls.cell.collective, calls.cell.ranks, calls.candidate)).or_default().push(calls);
@@ -333,47 +363,80 @@ fn cure(
     })
 }
 
-/// Sizes at which the usual time jumps: one line ends and another begins higher.
+/// Sizes at which the usual time jumps, in order.
 pub fn steps(points: &[CallTimes]) -> Vec<Jump> {
     let by_series = by_series(points);
     let mut found = Vec::new();
     for ((collective, ranks, candidate), sizes) in &by_series {
-        let (collective, ranks, candidate) = (*collective, *ranks, *candidate);
         let points: Vec<Coordinates> = sizes.iter().map(|calls| (calls.cell.bytes.0 as f64, calls.usual.0)).collect();
-        let parts = divide(&points, &vec![0.0; points.len()], Errors::Relative, 2);
-        let pairs = parts.windows(2).map(|pair| (pair[0].clone(), pair[1].clone()));
-        // The last size alone has no trend: more than in proportion to the size below is a leap.
-        let last = points.len().saturating_sub(1);
-        let end = (last > 0).then(|| (last - 1..last, last..last + 1));
-        for (before, after) in pairs.chain(end) {
-            let (before, after) = (&points[before], &points[after]);
-            let line = |points: &[Coordinates]| match points {
-                [(size, time)] => Some(StraightLine { start: 0.0, slope: time / size }),
-                _ => StraightLine::through(points, Errors::Relative),
-            };
-            let Some((line, next)) = line(before).zip(line(after)) else { continue };
-            let (Some((below, _)), Some((above, _))) = (before.last(), after.first()) else { continue };
-            let height = next.at(*above) - line.at(*above);
-            let share = height / line.at(*above);
-            // A line that only gets steeper is no leap: the next one has to be higher already where the first ends.
-            if share > LEAP && height >= LEAST_LEAP && next.at(*below) > (1.0 + LEAP / 2.0) * line.at(*below) {
-                found.push(Jump {
-                    collective,
-                    ranks,
-                    candidate,
-                    below: Bytes(*below as u64),
-                    above: Bytes(*above as u64),
-                    height: Seconds(height),
-                    share,
-                    cured: None,
-                });
-            }
-        }
+        let leaps = leaps(&points).into_iter().filter(|leap| leap.is_certain);
+        found.extend(leaps.map(|Leap { above, height, share, .. }| Jump {
+            collective: *collective,
+            ranks: *ranks,
+            candidate: *candidate,
+            below: sizes[above - 1].cell.bytes,
+            above: sizes[above].cell.bytes,
+            height: Seconds(height),
+            share,
+            cured: None,
+        }));
     }
     for step in &mut found {
         step.cured = cured(&by_series, step);
     }
     found
+}
+
+/// A rise of the time beyond the trends of both sides.
+struct Leap {
+    /// The place of the first point after it.
+    above: usize,
+    height: f64,
+    /// The height as a share of the time that the trend predicts.
+    share: f64,
+    /// False at either end of the points if the trend of the missing side could explain it.
+    is_certain: bool,
+}
+
+/// Finds the rises of times over sizes that no line explains, however close to each other. A time grows as before it, or
+/// as after it if it gets steeper there: after a rise that is a leap, it goes on less steeply. The slope before comes
+/// from the points since the last leap; the one after is the smaller one of the next two rises, since one of these may
+/// be a leap too. At the first size there is no slope before, and at the last none after: there, only a rise of more than
+/// in proportion to the size is certain, which no line with a start of its own explains.
+fn leaps(points: &[Coordinates]) -> Vec<Leap> {
+    let rise = |above: usize| {
+        let ((size, time), (next, after)) = (points[above - 1], points[above]);
+        (after - time) / (next - size)
+    };
+    let mut found: Vec<Leap> = Vec::new();
+    let (mut since, mut before) = (0, 0.0);
+    for above in 1..points.len() {
+        let ((size, time), (next, after)) = (points[above - 1], points[above]);
+        let trend = &points[since.max(above.saturating_sub(TREND))..above];
+        before = StraightLine::through(trend, Errors::Relative).map_or(before, |line| line.slope);
+        let following = (above + 1..points.len()).take(2).map(rise).min_by(f64::total_cmp);
+        // Two sizes alone have no trend.
+        let in_proportion = if points.len() == 2 && size > 0.0 { time / size } else { 0.0 };
+        let slope = before.max(following.unwrap_or(in_proportion)).max(0.0);
+        let expected = time + slope * (next - size);
+        let height = after - expected;
+        let share = height / expected;
+        if share > LEAP && height >= LEAST_LEAP {
+            let is_at_end = above == 1 || following.is_none();
+            let is_certain = !is_at_end || (size > 0.0 && after > (1.0 + LEAP) * time * next / size);
+            found.push(Leap { above, height, share, is_certain });
+            since = above;
+        }
+    }
+    found
+}
+
+/// Returns the ends of the sizes at which further sizes would show whether the time jumps there: below the smallest, and
+/// above the largest.
+pub fn open_ends(sizes: &[&CallTimes]) -> [bool; 2] {
+    let points: Vec<Coordinates> = sizes.iter().map(|calls| (calls.cell.bytes.0 as f64, calls.usual.0)).collect();
+    let leaps = leaps(&points);
+    [1, points.len().saturating_sub(1)].map(|end| leaps.iter().any(|leap| leap.above == end))
 }
 
 /// The largest size up to which calls in pieces take less than a series after its jump.
@@ -639,6 +702,53 @@ mod tests {
         assert!(located >= 95 && invented <= 5, "{located} located, {invented} invented");
     }
 
+    /// Two leaps, also at neighbouring sizes, and one at the first sizes; once the second of two hid the first, or both.
+    #[test]
+    fn leaps_are_found_however_close_they_are() {
+        for (leaps, least) in [
+            (&[(4, 1e-2)][..], 98),
+            (&[(2, 1e-2)], 98),
+            (&[(4, 4e-4), (8, 3e-3)], 95),
+            (&[(8, 5e-4), (16, 2e-2)], 98),
+            (&[(8, 5e-4), (32, 2e-2)], 98),
+            (&[(16, 2e-3), (64, 5e-3)], 98),
+            (&[(4, 1e-3), (16, 4e-3), (64, 3e-2)], 95),
+            (&[(32, 3e-3), (64, 9e-3)], 95),
+            (&[(16, 1e-3), (128, 2e-2)], 95),
+        ] {
+            let planted = |size: u64| leaps.iter().filter(move |(from, _)| size >= *from).map(|(_, more)| *more);
+            let located = |seed: &u64| {
+                let stall = |size| vec![(planted(size).sum(), 1.0)];
+                let samples = samples(*seed, Candidate::Builtin, stall);
+                let found = steps(&distributions(&samples, false, 0.95, |_| false, |_, _| None));
+                let is_near = |(step, (from, more)): (&Jump, &(u64, f64))| {
+                    step.above == Bytes(from << 10) && (step.height.0 / more - 1.0).abs() < 0.25
+                };
+                found.len() == leaps.len() && found.iter().zip(leaps).all(is_near)
+            };
+            let right = (0..100).filter(located).count();
+            assert!(right >= least, "{leaps:?}: {right} of 100");
+        }
+    }
+
+    /// Lines that may get steeper or less steep once, by factors up to 6, with noise of 2 %.
+    #[test]
+    fn bends_are_no_leaps() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let noise = LogNormal::new(0.0, 0.02).expect("a spread");
+        let mut wrong = 0;
+        for _ in 0..1000 {
+            let start = 10f64.powf(rng.random_range(-6.0..-4.0));
+            let slope = 10f64.powf(rng.random_range(-10.0..-8.0));
+            let (bend, factor) = (f64::from(1 << rng.random_range(11..16)), rng.random_range(0.2..6.0));
+            let time = |size: f64| start + slope * (size.min(bend) + factor * (size - bend).max(0.0));
+            let sizes = (10..19).map(|power| f64::from(1 << power));
+            let points: Vec<Coordinates> = sizes.map(|size| (size, time(size) * noise.sample(&mut rng))).collect();
+            wrong += usize::from(leaps(&points).iter().any(|leap| leap.is_certain));
+        }
+        assert!(wrong <= 10, "{wrong} of 1000");
+    }
+
     /// Delays of 1 to 30 ms by the scheduler at small sizes once made M1 unknown, so that clear timeouts had no cure.
     #[test]
     fn delays_that_are_no_timeouts_move_no_range() {
@@ -702,13 +812,43 @@ mod tests {
         assert_eq!(ends, (Some(Bytes(8 << 10)), Bytes(16 << 10), Bytes(32 << 10)));
     }
 
-    // Delays of calls inside one host are no timeouts of the network.
+    /// Calls inside one host have no timeouts, but if all ranks are there, other sizes are the control: what all of them
+    /// have is the operating system's, what some lack is not.
     #[test]
-    fn calls_inside_one_host_have_no_timeouts() {
-        let all = samples(5, Candidate::Builtin, |size| if size == 16 { vec![(0.2, 0.4)] } else { Vec::new() });
-        let points = distributions(&all, false, 0.95, |_| true, |_, _| None);
-        assert!(points.iter().any(|calls| !calls.levels.is_empty()));
-        assert_eq!(stalls(&points), []);
+    fn other_sizes_are_the_control_on_one_host() {
+        let found = |stall: fn(u64) -> Vec<(f64, f64)>| {
+            let points = distributions(&samples(5, Candidate::Builtin, stall), false, 0.95, |_| true, |_, _| None);
+            assert!(points.iter().any(|calls| !calls.levels.is_empty()));
+            assert!(points.iter().flat_map(|calls| &calls.levels).all(|level| !level.is_timeout));
+            stalls(&points).into_iter().map(|range| (range.quiet_below, range.first, range.last)).collect::<Vec<_>>()
+        };
+        let kib = |size: u64| Bytes(size << 10);
+        let some = found(|size| if (8..=32).contains(&size) { vec![(0.2, 0.2), (0.4, 0.15)] } else { Vec::new() });
+        assert_eq!(some, [(Some(kib(4)), kib(8), kib(32))]);
+        assert_eq!(found(|_| vec![(0.2, 0.3)]), []);
+    }
+
+    /// The same delay in three algorithms of four has one cause: the slowest once was the operating system's, since few
+    /// others take as long.
+    #[test]
+    fn one_delay_of_several_algorithms_has_one_cause() {
+        let stall = |size: u64| if size >= 16 { vec![(0.02, 0.2)] } else { Vec::new() };
+        for inside in [true, false] {
+            let mut all = samples(11, Candidate::Builtin, stall);
+            all.extend(samples(12, Candidate::Tuned(collrules_rules::Choice::plain(1)), |_| Vec::new()));
+            for (id, factor) in [(2, 1.0), (3, 3.0)] {
+                let mut own = samples(u64::from(id), Candidate::Tuned(collrules_rules::Choice::plain(id)), stall);
+                for sample in own.iter_mut().filter(|sample| sample.max.0 < 0.01) {
+                    sample.max.0 *= factor;
+                }
+                all.extend(own);
+            }
+            let points = distributions(&all, false, 0.95, |_| inside, |_, _| None);
+            let (network, other): (Vec<&StallLevel>, Vec<&StallLevel>) =
+                points.iter().flat_map(|calls| &calls.levels).partition(|level| level.is_network());
+            assert!(network.len() >= 9 && other.is_empty(), "{other:?}");
+            assert_eq!(stalls(&points).len(), 3);
+        }
     }
 
     /// Pieces have the size that M1 requires for each message, and one message size without them leaves no cure.

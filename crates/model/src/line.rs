@@ -86,13 +86,8 @@ const PRICE: f64 = 6.0;
 /// Divides points, in ascending order of x, into ranges on a line each. `noise` is the deviation of each y that comes from
 /// chance, in the unit of the errors. The ranges are in order and cover all points.
 pub fn segments(points: &[Coordinates], noise: &[f64], errors: Errors) -> Vec<Range<usize>> {
-    divide(points, noise, errors, LEAST)
-}
-
-/// Like [`segments`], with at least this many points in the last range.
-pub fn divide(points: &[Coordinates], noise: &[f64], errors: Errors, least_last: usize) -> Vec<Range<usize>> {
     let count = points.len();
-    if count < LEAST + least_last {
+    if count < 2 * LEAST {
         return std::iter::once(0..count).filter(|all| !all.is_empty()).collect();
     }
     let noise: Vec<f64> = noise.iter().map(|noise| noise.max(ROUGHNESS)).collect();
@@ -108,8 +103,7 @@ pub fn divide(points: &[Coordinates], noise: &[f64], errors: Errors, least_last:
     let mut best: Vec<(f64, usize)> = vec![(f64::INFINITY, 0); count + 1];
     best[0] = (-price, 0);
     for end in LEAST..=count {
-        let least = if end == count { least_last } else { LEAST };
-        for begin in (0..=end - least).filter(|begin| *begin == 0 || *begin >= LEAST) {
+        for begin in (0..=end - LEAST).filter(|begin| *begin == 0 || *begin >= LEAST) {
             let total = best[begin].0 + price + cost(begin, end);
             if total < best[end].0 {
                 best[end] = (total, begin);

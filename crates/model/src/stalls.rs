@@ -29,6 +29,9 @@ pub struct Irregular {
     pub library: String,
     /// Its release.
     pub release: Release,
+    /// True if all ranks were on one host: no call used a network, and none is a control without one.
+    #[serde(default)]
+    pub one_host: bool,
     /// The level of the intervals.
     pub level: f64,
     /// All timed candidates of all cells.
@@ -89,17 +92,19 @@ pub struct StallLevel {
     pub more: Seconds,
     /// The share of calls with it.
     pub probability: Estimate,
-    /// True if its length is that of TCP's timeouts for retransmission: 200 ms, that doubled, or a sum of these.
+    /// True if its length is that of TCP's timeouts for retransmission: 200 ms, that doubled, or a sum of these. False for
+    /// calls inside one host.
     pub is_timeout: bool,
     /// True if calls take as long as often inside one host, or without such calls: other calls of these launches that
-    /// take at least half as long. Missing if there were none of either.
+    /// take at least half as long. Missing if there were none of either. Algorithms of a collective share the answer for
+    /// levels of about the same length: one cause delays all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_control: Option<bool>,
 }
 
 impl StallLevel {
-    /// Returns true if the network causes it: it is a timeout, or its controls do not show it. Only these
-    /// levels define ranges and cures; others may be delays by the operating system.
+    /// Returns true if the calls themselves cause it, in the network between hosts: it is a timeout, or its controls do
+    /// not show it. Only these levels define ranges and cures; others may be delays by the operating system.
     pub fn is_network(&self) -> bool {
         self.is_timeout || self.in_control == Some(false)
     }

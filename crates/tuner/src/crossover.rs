@@ -60,6 +60,7 @@ pub(crate) fn interval(block: &[JudgedCell], at: Bytes, below: Candidate, above:
 
 /// The interval of sizes that contains the crossover of any items in order of size. A lead is the time of the upper choice
 /// over that of the lower choice, as the ends of the interval of its logarithm: positive if the lower choice is faster.
+/// Between sizes a factor of 4 or more apart nothing is interpolated: the interval reaches to the measured size.
 /// Computes leads only as far out as needed: computing all of them for each crossover would take quadratic time.
 pub fn band<T>(
     block: &[T],
@@ -91,7 +92,7 @@ pub fn band<T>(
     for item in upper {
         let Some((_, end)) = ends(item) else { break };
         if end.1 < 0.0 {
-            high = inner.map_or(high, |inner| zero(inner, end)).min(size(item)).max(high);
+            high = inner.map_or(high, |inner| zero(end, inner)).min(size(item)).max(high);
             break;
         }
         (high, inner) = (size(item).max(high), Some(end));
@@ -99,10 +100,20 @@ pub fn band<T>(
     Some((low, high))
 }
 
+/// Ratio of neighbouring sizes from which on times between them are unknown.
+const FAR: f64 = 4.0;
+
 /// Returns the zero of a line through two points (logarithm of the size, value), or the second point if the zero is not
-/// in between.
+/// in between; the first if they are far apart.
 fn zero((x, y): (f64, f64), (other_x, other_y): (f64, f64)) -> Bytes {
-    let share = if y * other_y < 0.0 { y / (y - other_y) } else { 1.0 };
+    let is_far = (other_x - x).abs() >= FAR.ln() * (1.0 - 1e-9);
+    let share = if is_far {
+        0.0
+    } else if y * other_y < 0.0 {
+        y / (y - other_y)
+    } else {
+        1.0
+    };
     Bytes((x + share * (other_x - x)).exp().round() as u64)
 }
 

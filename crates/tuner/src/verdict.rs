@@ -16,7 +16,7 @@ use crate::bars::bar;
 use crate::cells::CellTimings;
 use crate::evidence::{Basis, Evidence, weigh, widen};
 use crate::neighbours::{Belief, beliefs};
-use crate::statistics::adjust;
+use crate::statistics::{adjust, adjust_cases};
 use crate::terms::Terms;
 
 /// Resolution of a time in steps of the clock: a reading is wrong by up to a step at either end of a call.
@@ -61,10 +61,34 @@ pub fn judge(
     criteria: Criteria,
     assumptions: Assumptions,
 ) -> Vec<JudgedCell> {
+    judge_adjusted(cells, statistic, release, criteria, assumptions, |p_values| adjust(p_values.concat()))
+}
+
+/// Like [`judge`], with q values that limit the share of wrong cells instead of wrong candidates.
+pub fn judge_cases(
+    cells: Vec<CellTimings>,
+    statistic: Statistic,
+    release: Release,
+    criteria: Criteria,
+    assumptions: Assumptions,
+) -> Vec<JudgedCell> {
+    judge_adjusted(cells, statistic, release, criteria, assumptions, |p_values| adjust_cases(p_values).concat())
+}
+
+/// Judges with the q values that `adjusted` gives for the p values of each cell, in their order.
+fn judge_adjusted(
+    cells: Vec<CellTimings>,
+    statistic: Statistic,
+    release: Release,
+    criteria: Criteria,
+    assumptions: Assumptions,
+    adjusted: impl Fn(&[Vec<Option<f64>>]) -> Vec<Option<f64>>,
+) -> Vec<JudgedCell> {
     let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
     widen(&places, &mut evidence);
-    let mut q_values = adjust(evidence.iter().flatten().map(|evidence| evidence.p_value)).into_iter();
+    let p_values = |cell: &Vec<Evidence>| cell.iter().map(|evidence| evidence.p_value).collect();
+    let mut q_values = adjusted(&evidence.iter().map(p_values).collect::<Vec<_>>()).into_iter();
     let beliefs = beliefs(&places, &evidence, statistic);
     let mut evidence = evidence.into_iter().zip(beliefs);
     let mut judged = Vec::with_capacity(cells.len());

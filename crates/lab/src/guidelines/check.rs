@@ -2,27 +2,27 @@
 //! remedies.
 //!
 //! Mock-ups are judged like candidates: in the same rounds as the builtin, by visits and launches, with one correction
-//! for all comparisons of the check. They are analysed separately from candidates that rules can choose.
+//! for all cases of the check. They are analysed separately from candidates that rules can choose.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::criteria::{Criteria, Middle};
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::median;
-use collrules_record::findings::Statistic;
+use collrules_record::findings::{PointFinding, Statistic};
 use collrules_record::policy::{Assumption, Assumptions, Policy};
 use collrules_record::reason::{Bar, Shortfall};
-use collrules_record::{Candidate, Cell, Estimate, Placement};
+use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
 use collrules_rules::Release;
 use collrules_runner::grid::needed_memory;
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, PointTimings, TimingPair, candidates_under_rules,
-    check_criteria, judge, log_gains, weigh, widen,
+    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, PointTimings, candidates_under_rules, check_criteria,
+    judge, judge_cases, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
 use super::found::{
     Change, Changed, Checked, CheckedCell, Cure, Doubt, FORMAT, FewLaunches, MockupFinding, Undecided, Violation,
-    Withheld,
+    Withheld, exceeds,
 };
 
 /// Terms of a check.
@@ -88,11 +88,11 @@ fn against(
     let eliminated: Vec<BTreeSet<Candidate>> = timings.iter().map(|cell| cell.dropped.clone()).collect();
     // A large gain without a test may convince `analyze` of a rule, which can be tried; a violation needs a test.
     let tested = Criteria { untested_gain: f64::INFINITY, ..criteria };
-    let judged = judge(timings, statistic, release, tested, assumptions);
+    let judged = judge_cases(timings, statistic, release, tested, assumptions);
     let cells = judged
         .into_iter()
         .zip(severities.into_iter().zip(eliminated))
-        .map(|(cell, (severity, eliminated))| checked(&cell, severity, &eliminated, remedies, terms));
+        .map(|(cell, (severities, eliminated))| checked(&cell, &severities, &eliminated, remedies, terms));
     let cells: Vec<CheckedCell> = cells.collect();
     let launches = cells.iter().filter_map(|cell| Some(cell.builtin?.samples)).min();
     let comparisons = cells.iter().map(|cell| cell.mockups.len()).sum();
@@ -118,38 +118,57 @@ fn against(
 
 fn checked(
     cell: &JudgedCell,
-    severity: Option<Estimate>,
+    severities: &Severities,
     eliminated: &BTreeSet<Candidate>,
     remedies: Option<&Remedies<'_>>,
     terms: &GuidelineTerms<'_>,
 ) -> CheckedCell {
     let GuidelineTerms { criteria, placement, .. } = *terms;
     let serving = placement.find_serving(cell.cell.collective, cell.cell.ranks);
-    let mockups: Vec<MockupFinding> = cell.points.iter().filter_map(mockup_finding).collect();
+    let severity = |mockup: Mockup| severities.get(&mockup).copied();
+    let is_beyond = |mockup| severity(mockup).is_some_and(|it| exceeds(it, criteria.min_gain));
+    let finding = |point: &JudgedPoint| {
+        let mockup = mockup_of(point)?;
+        let PointFinding { time, gain, p_value, q_value, .. } = point.finding;
+        let violated = point.shortfall.is_none() && is_beyond(mockup);
+        Some(MockupFinding { mockup, time, gain, p_value, q_value, violated })
+    };
+    let mockups: Vec<MockupFinding> = cell.points.iter().filter_map(finding).collect();
     let of_mockup = |(candidate, why): &(Candidate, String)| match candidate {
         Candidate::Mockup(mockup) => Some((*mockup, why.clone())),
         _ => None,
     };
-    let gain = |found: &&MockupFinding| found.gain.map_or(0.0, |gain| gain.point);
-    let best = mockups.iter().filter(|found| found.violated).max_by(|a, b| gain(a).total_cmp(&gain(b)));
-    // A gain below the tolerated slowdown on visits that did not select the best mock-up was luck.
-    let best = best.filter(|_| severity.is_none_or(|severity| severity.point >= criteria.min_gain));
+    // A noisy mock-up may have the largest gain by chance; what is shown of it is less.
+    let shown = |mockup| severity(mockup).map_or(f64::NEG_INFINITY, |it| it.low.unwrap_or(it.point));
+    let violated = mockups.iter().filter(|found| found.violated).map(|found| found.mockup);
+    let best = violated.max_by(|a, b| shown(*a).total_cmp(&shown(*b)));
     let violation = best.map(|best| {
-        let memory = needed_memory(cell.cell, best.mockup, placement.even(cell.cell.ranks));
-        let worth = severity.map_or_else(|| gain(&best), |severity| 1.0 + severity.point);
+        let memory = needed_memory(cell.cell, best, placement.even(cell.cell.ranks));
+        let worth = 1.0 + severity(best).map_or(0.0, |severity| severity.point);
         let remedy = remedies.and_then(|remedies| Some((remedies, remedies.of(cell.cell)?)));
         let cure = remedy.map_or(Cure::Unmeasured, |(remedies, remedy)| remedies.cure(remedy, worth, criteria));
-        Violation { best: best.mockup, memory, cure }
+        Violation { best, memory, cure }
     });
+    let undecided = if violation.is_none() { undecided(cell, eliminated) } else { None };
+    let fastest = || severities.iter().max_by(|a, b| a.1.point.total_cmp(&b.1.point)).map(|(mockup, _)| *mockup);
+    let compared = best.or_else(|| undecided.as_ref()?.mockup).or_else(fastest);
     CheckedCell {
         cell: cell.cell,
         builtin: cell.point(Candidate::Builtin).map(|point| point.time),
         served_by: serving.map(|serving| serving.by),
         mockups,
         failed: cell.disqualified.iter().filter_map(of_mockup).collect(),
-        severity,
-        undecided: if violation.is_none() { undecided(cell, eliminated) } else { None },
+        compared,
+        severity: compared.and_then(severity),
+        undecided,
         violation,
+    }
+}
+
+fn mockup_of(point: &JudgedPoint) -> Option<Mockup> {
+    match point.finding.candidate {
+        Candidate::Mockup(mockup) => Some(mockup),
+        _ => None,
     }
 }
 
@@ -165,11 +184,7 @@ fn undecided(cell: &JudgedCell, eliminated: &BTreeSet<Candidate>) -> Option<Unde
         let is_timed = mockups().next().is_some();
         return (!is_timed).then_some(Undecided { mockup: None, why: Doubt::NotTimed });
     };
-    let mockup = match point.finding.candidate {
-        Candidate::Mockup(mockup) => Some(mockup),
-        _ => None,
-    };
-    Some(Undecided { mockup, why })
+    Some(Undecided { mockup: mockup_of(point), why })
 }
 
 /// Returns the reason why it is unknown whether a mock-up is faster by more than is tolerated; nothing if it is known.
@@ -189,19 +204,6 @@ fn doubt(point: &JudgedPoint) -> Option<Doubt> {
         | Shortfall::Risk(_)
         | Shortfall::Barred(_) => None,
     }
-}
-
-fn mockup_finding(point: &JudgedPoint) -> Option<MockupFinding> {
-    let Candidate::Mockup(mockup) = point.finding.candidate else { return None };
-    let finding = &point.finding;
-    Some(MockupFinding {
-        mockup,
-        time: finding.time,
-        gain: finding.gain,
-        p_value: finding.p_value,
-        q_value: finding.q_value,
-        violated: point.shortfall.is_none(),
-    })
 }
 
 /// Judged cells of the candidates that rules can choose, with the rules that `tune` would make from the same times.
@@ -292,78 +294,40 @@ fn permitting(bar: &Bar) -> Option<Assumption> {
     }
 }
 
-/// Computes the slowdown of the builtin of each cell relative to its best mock-up, as a share.
-///
-/// The interval: if every mock-up of the cell is within its own, widened so that this holds for all of them at once
-/// (Bonferroni), then the largest gain lies between the largest lower and the largest upper end. The value: the best of
-/// several is selected on every other visit and its gain estimated on the others, in both directions, since a maximum
-/// is biased upwards.
-fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Option<Estimate>> {
+/// The slowdown of the builtin relative to each mock-up of a cell, as a share.
+type Severities = BTreeMap<Mockup, Estimate>;
+
+/// Computes the slowdowns of each cell. Their intervals hold for all mock-ups of a cell at once (Bonferroni), since one
+/// of several is selected by its times.
+fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Severities> {
     let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     let together = |cell: &CellTimings| {
-        let level = 1.0 - (1.0 - criteria.level) / mockups(cell).count().max(1) as f64;
+        let mockups = cell.series.iter().filter(|series| series.candidate.is_mockup()).count();
+        let level = 1.0 - (1.0 - criteria.level) / mockups.max(1) as f64;
         weigh(cell, statistic, Criteria { level, ..criteria })
     };
     let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(together).collect();
     widen(&places, &mut evidence);
-    let one = |(cell, evidence): (&CellTimings, Vec<Evidence>)| severity(cell, &evidence, statistic, criteria.level);
+    let one = |(cell, evidence): (&CellTimings, Vec<Evidence>)| -> Severities {
+        let builtin = cell.builtin().and_then(time);
+        let severity = |Evidence { candidate, gain, .. }: Evidence| {
+            let (Candidate::Mockup(mockup), Some(gain)) = (candidate, gain) else { return None };
+            // Launches of a table are no pairs: there it is the ratio of the median times.
+            let series = || cell.series.iter().find(|series| series.candidate == candidate);
+            let ratio = || Some(builtin? / time(series()?)?);
+            let point = if statistic.is_summary() { ratio().unwrap_or(gain.point) } else { gain.point };
+            let (low, high) = (gain.low.map(|low| low.min(point)), gain.high.map(|high| high.max(point)));
+            let ratio = Estimate { point, low, high, level: criteria.level, ..gain };
+            Some((mockup, ratio.map(|ratio| ratio - 1.0)))
+        };
+        evidence.into_iter().filter_map(severity).collect()
+    };
     cells.iter().zip(evidence).map(one).collect()
 }
 
-fn severity(cell: &CellTimings, evidence: &[Evidence], statistic: Statistic, level: f64) -> Option<Estimate> {
-    let gains: Vec<Estimate> = evidence.iter().filter_map(|evidence| evidence.gain).collect();
-    let largest = gains.iter().max_by(|a, b| a.point.total_cmp(&b.point))?;
-    // A mock-up with too few timings for an interval sets no limit on the gain of the others.
-    let low = gains.iter().filter_map(|gain| gain.low).max_by(f64::total_cmp);
-    // One that was dropped early as clearly slower has no interval either, and cannot have the largest gain.
-    let competitors = gains.iter().filter(|gain| gain.high.is_some() || low.is_none_or(|low| gain.point > low));
-    let highs: Option<Vec<f64>> = competitors.map(|gain| gain.high).collect();
-    let high = highs.and_then(|highs| highs.into_iter().max_by(f64::total_cmp));
-    let point = unselected(cell, statistic).unwrap_or(largest.point);
-    let share = Estimate {
-        point,
-        low: low.map(|low| low.min(point)),
-        high: high.map(|high| high.max(point)),
-        level,
-        samples: largest.samples,
-    };
-    Some(share.map(|gain| gain - 1.0))
-}
-
-fn mockups(cell: &CellTimings) -> impl Iterator<Item = &PointTimings> {
-    cell.series.iter().filter(|series| series.candidate.is_mockup())
-}
-
-/// The gain of the best mock-up on visits that did not select it; none if there are too few.
-fn unselected(cell: &CellTimings, statistic: Statistic) -> Option<f64> {
-    let builtin = cell.builtin()?;
-    let log_gain = |series: &PointTimings, part| log_gain(builtin, series, statistic, part);
-    let all: Vec<&PointTimings> = mockups(cell).collect();
-    if let [only] = all[..] {
-        return Some(log_gain(only, None)?.exp());
-    }
-    let halves = |series| Some([log_gain(series, Some(0))?, log_gain(series, Some(1))?]);
-    let halves: Vec<[f64; 2]> = all.into_iter().filter_map(halves).collect();
-    let selected = |by: usize| {
-        let best = halves.iter().max_by(|a, b| a[by].total_cmp(&b[by]))?;
-        Some(best[1 - by])
-    };
-    Some(f64::midpoint(selected(0)?, selected(1)?).exp())
-}
-
-/// The median log gain on every other visit, from the first or second on, or on all. Launches of a table are no pairs:
-/// there it is that of the median times.
-fn log_gain(builtin: &PointTimings, series: &PointTimings, statistic: Statistic, part: Option<usize>) -> Option<f64> {
-    let middle = |values: Vec<f64>| {
-        let (first, step) = part.map_or((0, 1), |part| (part, 2));
-        median(&mut values.into_iter().skip(first).step_by(step).collect::<Vec<_>>())
-    };
-    if statistic.is_summary() {
-        let time = |series: &PointTimings| middle(series.launch_medians().into_values().collect());
-        return Some((time(builtin)? / time(series)?).ln());
-    }
-    let visits = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
-    middle(visits.into_iter().map(|(_, gain)| gain).collect())
+/// The median over launches of the median of each.
+fn time(series: &PointTimings) -> Option<f64> {
+    median(&mut series.launch_medians().into_values().collect::<Vec<_>>())
 }
 
 /// Returns the changes between two checks: new and resolved violations, and, if a cell has a violation in both, a
@@ -391,7 +355,7 @@ pub fn became(before: &Checked, now: &Checked) -> Vec<Changed> {
             ((true, true), (Some(then), Some(today))) if apart(then, today) => Change::Worse,
             ((true, true), (Some(then), Some(today))) if apart(today, then) => Change::Better,
             ((true, true), _) => Change::Stays,
-            ((true, false), (_, Some(today))) if today.point < now.criteria.min_gain => Change::Gone,
+            ((true, false), (_, Some(today))) if !exceeds(today, now.criteria.min_gain) => Change::Gone,
             ((true, false), _) => Change::Open,
         };
         Some(Changed { cell, before: severities.0, now: severities.1, how })

@@ -136,8 +136,12 @@ pub struct CheckedCell {
     pub mockups: Vec<MockupFinding>,
     /// Mock-ups that failed, with the reason.
     pub failed: Vec<(Mockup, String)>,
-    /// Builtin time over the time of the best mock-up on visits that did not select it, minus one: at 0.5 the builtin
-    /// takes 1.5 times as long. Its interval holds for all mock-ups at once. Missing without a pair.
+    /// The mock-up that `severity` is of: that of the violation or, without one, the undecided one, or the fastest.
+    /// Missing if none was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Mockup>,
+    /// Builtin time over the time of this mock-up, minus one: at 0.5 the builtin takes 1.5 times as long. Its interval
+    /// holds for all mock-ups of the cell at once. Missing without a pair.
     pub severity: Option<Estimate>,
     /// The worst violated guideline, if any.
     pub violation: Option<Violation>,
@@ -184,16 +188,17 @@ pub struct MockupFinding {
     pub gain: Option<Estimate>,
     /// Probability of such a difference in favour of the mock-up if there were none; missing without a test.
     pub p_value: Option<f64>,
-    /// `p_value`, adjusted for all comparisons of the check.
+    /// `p_value`, adjusted for all mock-ups of the cell and all cells of the check: accepting `q <= r` limits the
+    /// expected share of wrong cells to `r`.
     pub q_value: Option<f64>,
-    /// True if its guideline is violated.
+    /// True if its guideline is violated by more than is tolerated.
     pub violated: bool,
 }
 
 /// A collective that is slower than calls that do the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Violation {
-    /// The best of the mock-ups whose guidelines are violated.
+    /// The best of the mock-ups whose guidelines are violated: the one with the largest lower end of its gain.
     pub best: Mockup,
     /// Memory that its calls need on a rank in addition to the caller's buffers; missing if it depends on nodes that
     /// are unknown.
@@ -301,13 +306,11 @@ impl Checked {
         self.worst_first().into_iter().filter_map(|cell| Some((cell, cell.violation.as_ref()?))).collect()
     }
 
-    /// The undecided cells with a severity above the one that is tolerated, the worst first, with their mock-ups.
-    pub fn suspects(&self) -> Vec<(&CheckedCell, Mockup)> {
-        let suspect = |cell: &'_ CheckedCell| {
-            let is_beyond = cell.severity.is_some_and(|severity| severity.point > self.criteria.min_gain);
-            cell.undecided.as_ref().filter(|_| is_beyond)?.mockup
-        };
-        self.worst_first().into_iter().filter_map(|cell| Some((cell, suspect(cell)?))).collect()
+    /// The undecided cells with a severity above the one that is tolerated, the worst first.
+    pub fn suspects(&self) -> Vec<&CheckedCell> {
+        let is_beyond = |cell: &CheckedCell| cell.severity.is_some_and(|it| exceeds(it, self.criteria.min_gain));
+        let is_suspect = |cell: &&CheckedCell| cell.undecided.is_some() && is_beyond(cell);
+        self.worst_first().into_iter().filter(is_suspect).collect()
     }
 
     fn worst_first(&self) -> Vec<&CheckedCell> {
@@ -343,10 +346,15 @@ impl Checked {
     }
 }
 
+/// Returns true if a slowdown is larger than is tolerated; an equal one may seem so by a rounding error.
+pub(super) fn exceeds(severity: Estimate, tolerated: f64) -> bool {
+    severity.point > tolerated + 1e-9
+}
+
 impl CheckedCell {
-    /// The time of the best mock-up in seconds that the severity refers to.
-    pub fn best_time(&self) -> Option<f64> {
-        Some(self.builtin?.point / (1.0 + self.severity?.point))
+    /// The mock-up that the severity is of.
+    pub fn compared(&self) -> Option<&MockupFinding> {
+        self.mockups.iter().find(|found| Some(found.mockup) == self.compared)
     }
 
     /// The slowdown as a share; 0 without a violation.

@@ -99,6 +99,12 @@ fn sentences(found: &Irregular) -> Vec<String> {
     let more = || format!("{} of other algorithms in irregular.json.", counted(others.len(), "leap"));
     said.extend((!others.is_empty()).then(more));
     said.extend(delays(found));
+    let has_levels = found.points.iter().any(|calls| !calls.levels.is_empty());
+    said.extend((found.one_host && has_levels).then(|| {
+        "All ranks are on one host, so there is no network between them, and no control without one: other calls and \
+         sizes of the same launches are the control."
+            .to_owned()
+    }));
     said.extend(only_first(found));
     said
 }
@@ -119,20 +125,21 @@ fn delays(found: &Irregular) -> Option<String> {
         "Delays, not counted as stalls: {} of {ends}. {} The operating system's scheduler may cause them: leave a \
          processor free, or use a quiet machine.",
         counted(others.len(), "level"),
-        describe_controls(others.len(), unknown),
+        describe_controls(found.one_host, others.len(), unknown),
     ))
 }
 
 /// Describes the calls with which delays were compared; for `unknown` of `all` levels there are none.
-fn describe_controls(all: usize, unknown: usize) -> String {
-    let show = "Calls inside one host, or other calls of these launches that take at least half as long, show them as \
-                often.";
+fn describe_controls(one_host: bool, all: usize, unknown: usize) -> String {
+    let others = "ther calls of these launches that take at least half as long";
+    let (with, none) = match one_host {
+        true => (format!("O{others}"), String::new()),
+        false => (format!("Calls inside one host, or o{others},"), "no calls inside one host, and ".to_owned()),
+    };
     match unknown {
-        0 => show.to_owned(),
-        _ if unknown == all => "There are no calls inside one host, and no other calls of these launches that take at \
-                                least half as long, to compare with."
-            .to_owned(),
-        _ => format!("{show} For {unknown} of them there are no such calls to compare with."),
+        0 => format!("{with} show them as often."),
+        _ if unknown == all => format!("There are {none}no o{others}, to compare with."),
+        _ => format!("{with} show them as often. For {unknown} of them there are no such calls to compare with."),
     }
 }
 
@@ -168,7 +175,7 @@ fn stall(found: &Irregular, stalls: &Stalls) -> String {
         let levels: Vec<String> = calls.levels.iter().filter(|level| level.is_network()).map(level).collect();
         format!(" Worst at {} (usually {}): {}.", calls.cell.bytes, calls.usual, listed(&levels))
     });
-    let quiet = quiet_below.map_or("no smaller size was timed".to_owned(), |bytes| format!("none up to {bytes}"));
+    let quiet = quiet_below.map_or("no smaller size was timed".to_owned(), |bytes| format!("none found up to {bytes}"));
     let end = Cell { collective: *collective, ranks: *ranks, bytes: *last };
     format!(
         "{collective} with {} on {ranks} ranks stalls {} ({quiet}).{}{worst}",
@@ -329,7 +336,10 @@ mod tests {
 
     #[test]
     fn delays_without_other_calls_are_not_said_to_show_in_them() {
-        let shows = |unknown| describe_controls(2, unknown).contains("show them as often");
-        assert_eq!([0, 1, 2].map(shows), [true, true, false]);
+        for one_host in [true, false] {
+            let described = [0, 1, 2].map(|unknown| describe_controls(one_host, 2, unknown));
+            assert_eq!([0, 1, 2].map(|at| described[at].contains("show them as often")), [true, true, false]);
+            assert!(described.iter().all(|text| text.contains("inside one host") != one_host), "{described:?}");
+        }
     }
 }

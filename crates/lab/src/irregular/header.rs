@@ -15,19 +15,24 @@ const NONE: u64 = i32::MAX as u64;
 pub(super) fn header(found: &Irregular) -> Option<String> {
     // The largest is the job; a smaller one may be the control inside one host.
     let largest = found.points.iter().map(|calls| calls.cell.ranks).max()?;
-    let is_default = |of: (Collective, Ranks, Candidate), collective| of == (collective, largest, Candidate::Builtin);
-    let gathers =
-        found.stalls.iter().filter(|it| is_default((it.collective, it.ranks, it.candidate), Collective::Gather));
+    let is_own = |of: (Collective, Ranks, Candidate), collective| of == (collective, largest, Candidate::Builtin);
+    let leaps = |collective| -> Vec<&Jump> {
+        found.steps.iter().filter(|it| is_own((it.collective, it.ranks, it.candidate), collective)).collect()
+    };
+    let first_cured = |leaps: &[&Jump]| {
+        leaps.iter().find_map(|step| Some((step.below.0, step.cured?.last.0))).unwrap_or((NONE, NONE))
+    };
+    let gathers = found.stalls.iter().filter(|it| is_own((it.collective, it.ranks, it.candidate), Collective::Gather));
     let cured = |it: &Stalls| it.cures.iter().any(|cure| cure.longest.is_some());
     let sizes = |it: &Stalls| Some((it.quiet_below?.0, it.last.0));
-    let (quiet, last) = gathers.filter(|it| cured(it)).filter_map(sizes).next().unwrap_or((NONE, NONE));
-    let scatters: Vec<&Jump> = found
-        .steps
-        .iter()
-        .filter(|it| is_default((it.collective, it.ranks, it.candidate), Collective::Scatter))
-        .collect();
-    let leap = scatters.iter().find_map(|step| Some((step.below.0, step.cured?.last.0)));
-    let (leap, leap_last) = leap.unwrap_or((NONE, NONE));
+    // Pieces that avoid a leap are as good as those that avoid stalls.
+    let (quiet, last) = gathers
+        .filter(|it| cured(it))
+        .filter_map(sizes)
+        .next()
+        .unwrap_or_else(|| first_cured(&leaps(Collective::Gather)));
+    let scatters = leaps(Collective::Scatter);
+    let (leap, leap_last) = first_cured(&scatters);
     let ends = |what: &str, from: u64, to: u64| match from {
         NONE => format!("{what} go in one call"),
         _ => format!("{what} above {} and up to {} go in pieces", Bytes(from), Bytes(to)),

@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use collrules_import as import;
-use collrules_model::irregular::{distributions, split, stalls, steps};
+use collrules_model::irregular::{by_series, distributions, open_ends, split, stalls, steps};
 use collrules_model::longest;
 use collrules_model::model::Model;
-use collrules_model::stalls::{CallTimes, FILE, FORMAT, HEADER, Irregular, PAGE, TEXT};
+use collrules_model::stalls::{CallTimes, FILE, FORMAT, HEADER, Irregular, PAGE, Stalls, TEXT};
 use collrules_program::mockup::{Mockup, MockupPattern};
 use collrules_record::experiment::Experiment;
 use collrules_record::findings::Statistic;
@@ -195,23 +195,26 @@ fn time_further(
     Ok(())
 }
 
-/// The next smaller or larger size where stalls of the default reach the smallest or largest size, or its time jumps at
-/// the largest one.
+/// The next smaller or larger size where stalls of the default reach the smallest or largest size, or its time may jump
+/// there.
 fn wanted_sizes(points: &[CallTimes], manifest: &Manifest) -> Vec<CellPlan> {
-    let sizes = |(collective, ranks): (Collective, Ranks)| {
-        let own = points.iter().filter(move |calls| calls.candidate == Candidate::Builtin);
-        own.map(|calls| calls.cell).filter(move |cell| (cell.collective, cell.ranks) == (collective, ranks))
-    };
-    let (stalls, steps) = (stalls(points), steps(points));
-    let ranges = stalls
-        .iter()
-        .map(|it| ((it.collective, it.ranks), it.candidate, it.quiet_below.is_none().then_some(it.first), it.last));
-    let found = ranges.chain(steps.iter().map(|it| ((it.collective, it.ranks), it.candidate, None, it.above)));
+    let stalls = stalls(points);
     let mut wanted: BTreeSet<Cell> = BTreeSet::new();
-    for (key, _, first, last) in found.filter(|(_, candidate, ..)| *candidate == Candidate::Builtin) {
-        let on = |bytes: u64| Cell { collective: key.0, ranks: key.1, bytes: Bytes(bytes) };
-        wanted.extend(first.filter(|first| first.0 > 1).map(|first| on(first.0 / 2)));
-        wanted.extend(sizes(key).all(|cell| cell.bytes <= last).then(|| on(2 * last.0)));
+    for ((collective, ranks, candidate), sizes) in by_series(points) {
+        let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { continue };
+        let (first, last) = (first.cell.bytes.0, last.cell.bytes.0);
+        if candidate != Candidate::Builtin {
+            continue;
+        }
+        let [mut below, mut above] = open_ends(&sizes);
+        let own = |it: &&Stalls| (it.collective, it.ranks, it.candidate) == (collective, ranks, candidate);
+        for range in stalls.iter().filter(own) {
+            below |= range.quiet_below.is_none();
+            above |= range.last.0 == last;
+        }
+        let on = |bytes: u64| Cell { collective, ranks, bytes: Bytes(bytes) };
+        wanted.extend((below && first > 1).then(|| on(first / 2)));
+        wanted.extend(above.then(|| on(2 * last)));
     }
     let alike = |cell: Cell| {
         let planned = manifest.plan.cells.iter();
@@ -255,10 +258,14 @@ fn wanted_pieces(points: &[CallTimes]) -> Vec<CellPlan> {
     wanted.into_iter().map(plan).collect()
 }
 
+/// Returns true if a communicator of this size is inside one host.
+fn is_inside(manifest: &Manifest, ranks: Ranks) -> bool {
+    manifest.plan.placement.nodes.get(&ranks).is_some_and(|nodes: &Nodes| !nodes.are_several())
+}
+
 /// The distributions of all calls of a run with these samples.
 fn calls(samples: &[Sample], manifest: &Manifest, model: Option<&Model>) -> Result<Vec<CallTimes>, WorkflowError> {
-    let nodes = &manifest.plan.placement.nodes;
-    let is_inside = |ranks| nodes.get(&ranks).is_some_and(|nodes: &Nodes| !nodes.are_several());
+    let is_inside = |ranks| is_inside(manifest, ranks);
     let cold = manifest.plan.schedule.warmup_rounds == 0;
     Ok(distributions(samples, cold, LEVEL, is_inside, expects(model, known_release(&manifest.survey)?)))
 }
@@ -277,7 +284,7 @@ fn analyse(path: &Path, model: Option<&Model>) -> Result<Irregular, WorkflowErro
     if samples.is_empty() {
         return Err(WorkflowError::Input(format!("{}: there are no timings in it", path.display())));
     }
-    let (points, simulated, library, release) = match import::open(&run)? {
+    let (points, simulated, library, release, one_host) = match import::open(&run)? {
         Some((manifest, _)) => {
             let is_single = samples.iter().any(|sample| sample.round > 0);
             if !is_single || manifest.statistic != Statistic::SlowestRankSummary {
@@ -288,12 +295,13 @@ fn analyse(path: &Path, model: Option<&Model>) -> Result<Irregular, WorkflowErro
                 )));
             }
             let points = distributions(&samples, false, LEVEL, |_| false, expects(model, manifest.release));
-            (points, false, "times that others measured".to_owned(), manifest.release)
+            (points, false, "times that others measured".to_owned(), manifest.release, false)
         }
         None => {
             let manifest = run.manifest()?;
             let (points, simulated) = (calls(&samples, &manifest, model)?, manifest.is_simulated());
-            (points, simulated, manifest.survey.library.clone(), known_release(&manifest.survey)?)
+            let one_host = points.iter().all(|calls| is_inside(&manifest, calls.cell.ranks));
+            (points, simulated, manifest.survey.library.clone(), known_release(&manifest.survey)?, one_host)
         }
     };
     let others: BTreeSet<_> = points.iter().map(|calls| (calls.cell, calls.candidate)).collect();
@@ -311,6 +319,7 @@ fn analyse(path: &Path, model: Option<&Model>) -> Result<Irregular, WorkflowErro
         simulated,
         library,
         release,
+        one_host,
         level: LEVEL,
         default_failed: text.failed_defaults(&run.file(rundir::SAMPLES))?,
         stalls: stalls(&points),

@@ -1,20 +1,24 @@
 //! Comparison of chosen algorithms with the builtin and each other on a grid, with the curves of their times.
 //!
 //! Launches are the unit of replication of times and fits: each launch gives a median or a fit, and these give the
-//! interval. Comparisons use visits, in which candidates take turns: a two-sided signed-rank test, corrected for all
-//! comparisons of the study (Benjamini and Hochberg). Two candidates differ if the test is significant, every launch
-//! agrees, and the interval of the gain, widened by the variance between launches, excludes 1.
+//! interval. Comparisons use visits, in which candidates take turns (signed-rank test), or the launches of a table, each of
+//! which times one candidate (Mann-Whitney test). Each candidate is tested for being faster than the builtin, and for
+//! being slower. The study asks once for each cell whether any candidate is faster, so at most the error rate of these
+//! cells is expected to be wrong, and of the comparisons in which the candidate is slower. A difference is shown if the
+//! test is significant, every launch agrees, and the interval of the gain, widened by the variance between launches,
+//! excludes 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_model::pattern_fit::PatternFit;
 use collrules_record::criteria::{Criteria, Middle};
+use collrules_record::findings::Statistic;
 use collrules_record::plan::CellPlan;
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, LEAST_VISITS, LaunchLogs, PointTimings, TimingPair, adjust, common_means,
-    log_gains, signed_rank, weigh, widen,
+    CellTimings, Competitors, Evidence, LEAST_VISITS, LaunchLogs, PointTimings, TimingPair, adjust, adjust_cases,
+    common_means, log_gains, mann_whitney, signed_rank, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
@@ -25,7 +29,14 @@ use super::{competitors, curves, machine};
 struct CandidateEvidence {
     point: StudyPoint,
     gains: LaunchLogs,
-    p_value: Option<f64>,
+    p_values: Option<Sided>,
+}
+
+/// P values, or q values, of the tests against the builtin.
+#[derive(Clone, Copy)]
+struct Sided {
+    faster: f64,
+    slower: f64,
 }
 
 /// Compares the wanted candidates. A candidate that shares the timings of another one gets its times. Bounds and
@@ -54,17 +65,29 @@ pub(super) fn study(
     let mut evidence: Vec<Vec<Evidence>> =
         timings.iter().map(|cell| weigh(cell, observations.statistic(), criteria)).collect();
     widen(&timings.iter().map(|cell| cell.cell).collect::<Vec<_>>(), &mut evidence);
-    let level = criteria.level;
+    let (level, statistic) = (criteria.level, observations.statistic());
     let known = timings.iter().zip(&evidence).zip(&pairs);
     let mut known: Vec<Vec<CandidateEvidence>> =
-        known.map(|((cell, evidence), pairs)| known_candidates(cell, evidence, pairs, level)).collect();
-    let own = |known: &CandidateEvidence| known.p_value.filter(|_| known.point.candidate == known.point.measured_as);
-    let mut corrected = adjust(known.iter().flatten().map(own)).into_iter();
+        known.map(|((cell, evidence), pairs)| known_candidates(cell, evidence, pairs, statistic, level)).collect();
+    let own = |known: &CandidateEvidence| known.p_values.filter(|_| known.point.candidate == known.point.measured_as);
+    let of_cell =
+        |of: fn(Sided) -> f64| move |cell: &Vec<CandidateEvidence>| cell.iter().map(|it| own(it).map(of)).collect();
+    let faster = adjust_cases(&known.iter().map(of_cell(|p| p.faster)).collect::<Vec<_>>());
+    let slower = adjust(known.iter().flat_map(of_cell(|p| p.slower)));
+    let mut corrected = faster.concat().into_iter().zip(slower);
     for known in &mut known {
-        let corrected: Vec<(Candidate, Option<f64>)> =
-            known.iter().zip(corrected.by_ref()).map(|(known, q_value)| (known.point.candidate, q_value)).collect();
+        let corrected: Vec<(Candidate, Option<Sided>)> = known
+            .iter()
+            .zip(corrected.by_ref())
+            .map(|(known, (faster, slower))| {
+                (known.point.candidate, faster.zip(slower).map(|(faster, slower)| Sided { faster, slower }))
+            })
+            .collect();
         for CandidateEvidence { point, gains, .. } in known {
-            point.q_value = corrected.iter().find(|(it, _)| *it == point.measured_as).and_then(|(_, q_value)| *q_value);
+            let q_values =
+                corrected.iter().find(|(it, _)| *it == point.measured_as).and_then(|(_, q_values)| *q_values);
+            let is_faster = point.gain.is_some_and(|gain| gain.point > 1.0);
+            point.q_value = q_values.map(|it| if is_faster { it.faster } else { it.slower });
             point.outcome = judge(point, gains, criteria.error_rate);
         }
     }
@@ -133,13 +156,14 @@ fn known_candidates(
     cell: &CellTimings,
     evidence: &[Evidence],
     pairs: &[TimeSource],
+    statistic: Statistic,
     level: f64,
 ) -> Vec<CandidateEvidence> {
     let builtin = cell.builtin();
     let one = |TimeSource { candidate, measured_as, by }: &TimeSource| {
         let Evidence { gain, basis, .. } = evidence.iter().find(|evidence| evidence.candidate == *by)?;
         let series = cell.series.iter().find(|series| series.candidate == *by)?;
-        let p_value = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| two_sided(series, it));
+        let p_values = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| test(series, it, statistic));
         let launches = series.launch_medians();
         let point = StudyPoint {
             candidate: *candidate,
@@ -150,17 +174,24 @@ fn known_candidates(
             q_value: None,
             outcome: StudyVerdict::Alike,
         };
-        Some(CandidateEvidence { point, gains: basis.launches.iter().copied().collect(), p_value })
+        Some(CandidateEvidence { point, gains: basis.launches.iter().copied().collect(), p_values })
     };
     pairs.iter().filter_map(one).collect()
 }
 
-/// The p-value of the two-sided signed-rank test on the median log gains of visits.
-fn two_sided(series: &PointTimings, builtin: &PointTimings) -> Option<f64> {
+/// Tests whether a candidate is faster than the builtin, and whether it is slower: on the median log gains of visits, or
+/// on the launches of a table, which are no pairs. None if there are too few.
+fn test(series: &PointTimings, builtin: &PointTimings, statistic: Statistic) -> Option<Sided> {
+    if statistic.is_summary() {
+        let [own, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<f64>>());
+        let is_enough = own.len().min(reference.len()) >= LEAST_VISITS;
+        let test = || Sided { faster: mann_whitney(&own, &reference), slower: mann_whitney(&reference, &own) };
+        return is_enough.then(test);
+    }
     let gains = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
     let gains: Vec<f64> = gains.into_iter().map(|(_, gain)| gain).collect();
     let losses: Vec<f64> = gains.iter().map(|gain| -gain).collect();
-    (gains.len() >= LEAST_VISITS).then(|| (2.0 * signed_rank(&losses).min(signed_rank(&gains))).min(1.0))
+    (gains.len() >= LEAST_VISITS).then(|| Sided { faster: signed_rank(&losses), slower: signed_rank(&gains) })
 }
 
 /// The verdict of a point, of which all else is known.

@@ -71,8 +71,11 @@ fn crossings(block: &BlockPoints<'_>, pair: [Candidate; 2], level: f64) -> (Opti
         let ((from, below), (to, above)) = (pair[0], pair[1]);
         // Seen from the one below, so that a lead falls through zero.
         let known = leads(block, [below, above], level);
-        let points = known[from..=to].iter().filter_map(|(bytes, lead)| Some((*bytes, lead.as_ref()?.point)));
-        let points: Vec<(Bytes, f64)> = points.collect();
+        // Times between two sizes are affine (Hockney), and so is their difference.
+        let difference = |(bytes, lead): &(Bytes, Option<Estimate>)| {
+            Some((*bytes, block[bytes].get(&below)?.time.point * lead.as_ref()?.point.exp_m1()))
+        };
+        let points: Vec<(Bytes, f64)> = known[from..=to].iter().filter_map(difference).collect();
         if let Some(at) = points.windows(2).find_map(|two| crossing((two[0].0, two[1].0), (two[0].1, two[1].1))) {
             let interval = band(&known, |(bytes, _)| *bytes, |(_, lead)| ends(lead), at);
             crossings.push(Crossing { below, above, at, interval: interval.unwrap_or((known[from].0, known[to].0)) });
@@ -125,4 +128,70 @@ fn best(block: &BlockPoints<'_>, (first, last): (Bytes, Bytes), level: f64) -> V
         *candidate == least || behind(*candidate, least).and_then(|lag| lag.low).is_none_or(|low| low <= 0.0)
     };
     classes.into_iter().filter(is_tied).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, Normal};
+
+    use super::*;
+    use crate::study::results::StudyVerdict;
+
+    /// The medians of six launches with noise of 3 %.
+    fn point(candidate: Candidate, time: f64, rng: &mut ChaCha8Rng) -> StudyPoint {
+        let normal = Normal::new(0.0, 0.03).expect("a spread");
+        let launches: BTreeMap<u32, f64> = (0..6).map(|launch| (launch, time * f64::exp(normal.sample(rng)))).collect();
+        let time = Estimate::median(&launches.values().copied().collect::<Vec<_>>(), 0.95).expect("six");
+        StudyPoint {
+            candidate,
+            measured_as: candidate,
+            time,
+            launches,
+            gain: None,
+            q_value: None,
+            outcome: StudyVerdict::Alike,
+        }
+    }
+
+    /// Of 41 crossings between sizes 8 or more apart 13 once were outside of the sizes between which they may lie, and the
+    /// point was the end of these.
+    #[test]
+    fn crossings_are_among_the_sizes_between_which_they_may_lie() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let pair = ["chan:short", "chan:long"].map(|name| name.parse::<Candidate>().expect("a candidate"));
+        for apart in [2_u64, 4, 8, 16, 64] {
+            let (mut outside, mut far, mut all) = (0, 0, 0);
+            while all < 200 {
+                let start = 10f64.powf(rng.random_range(-5.5..-4.0));
+                let slope = 10f64.powf(rng.random_range(-10.0..-8.5));
+                let (more, less) = (rng.random_range(1.3..4.0), rng.random_range(0.1..0.8));
+                // start + slope n = more start + less slope n
+                let truth = start * (more - 1.0) / (slope * (1.0 - less));
+                let sizes: Vec<u64> =
+                    (0..).map(|power: u32| 64 * apart.pow(power)).take_while(|size| *size <= 1 << 22).collect();
+                let points: Vec<(Bytes, [StudyPoint; 2])> = sizes
+                    .iter()
+                    .map(|bytes| {
+                        let size = *bytes as f64;
+                        let times = [start + slope * size, more * start + less * slope * size];
+                        (Bytes(*bytes), [0, 1].map(|it| point(pair[it], times[it], &mut rng)))
+                    })
+                    .collect();
+                let block: BlockPoints<'_> = points
+                    .iter()
+                    .map(|(bytes, own)| (*bytes, own.iter().map(|point| (point.candidate, point)).collect()))
+                    .collect();
+                let (_, found) = crossings(&block, pair, 0.95);
+                let [crossing] = found[..] else { continue };
+                let (low, high) = crossing.interval;
+                all += 1;
+                outside += u32::from(truth < low.0 as f64 - 1.0 || truth > high.0 as f64 + 1.0);
+                far += u32::from(!(0.5..2.0).contains(&(crossing.at.0 as f64 / truth)));
+                assert!(low <= crossing.at && crossing.at <= high);
+            }
+            assert!(outside <= 14 && far <= 20, "{apart} apart: {outside} of {all} outside, {far} by more than 2x");
+        }
+    }
 }

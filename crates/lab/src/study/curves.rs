@@ -1,14 +1,15 @@
 //! Curves of the time of a candidate over numbers of ranks, and over message sizes: their peaks, steps and bends.
 //!
 //! Curves are analysed in logarithms, in which a power is a line. A step is a factor between two neighbouring points
-//! beyond the trends of both sides. With the steps taken out, a bend is a change from one power to another. Bends are
-//! found in the medians over launches.
+//! beyond the trends of both sides, from the level of two points to that of two others: an outlier is none. With the
+//! steps taken out, a bend is a change from one power to another. Bends are found in the medians over launches; times on
+//! one line (a start plus a share of the size) have none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use collrules_model::line::{Coordinates, Errors, StraightLine, noise, segments};
-use collrules_record::estimate::{Estimate, median};
+use collrules_record::estimate::{Estimate, mean, median};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 
@@ -23,6 +24,9 @@ const SIDE: usize = 3;
 
 /// Least factor of a step, and the one of a single launch, whose noise is unknown.
 const STEP: (f64, f64) = (1.5, 1.6);
+
+/// Least share of a step's height, as a logarithm, without either point next to it.
+const LASTING: f64 = 0.5;
 
 /// Least difference between powers at a bend.
 const POWERS: f64 = 0.2;
@@ -62,8 +66,9 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
         return None;
     }
     let at = |place: usize| -> Vec<f64> { launches.iter().map(|times| times[place]).collect() };
-    let typical: Vec<f64> = (0..count).map(|place| median(&mut at(place))).collect::<Option<_>>()?;
-    let top = (0..count).max_by(|a, b| typical[*a].total_cmp(&typical[*b]))?;
+    let median_at = |place: usize| Some((places[place] as f64, median(&mut at(place))?));
+    let medians: Vec<Coordinates> = (0..count).map(median_at).collect::<Option<_>>()?;
+    let top = (0..count).max_by(|a, b| medians[*a].1.total_cmp(&medians[*b].1))?;
     let end = Estimate::mean(launches.iter().map(|times| (times[count - 1] / times[top]).ln()), level)?.exp();
     let peak = Peak { at: places[top], end };
 
@@ -82,11 +87,19 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
         _ => noise(by_place.iter().map(Vec::as_slice)),
     };
     let power = |points: &[Coordinates]| Some(StraightLine::through(points, Errors::Absolute)?.slope);
+    let starts = steps.iter().filter_map(|step| places.iter().position(|place| *place == step.to));
+    let starts: Vec<usize> = std::iter::once(0).chain(starts).chain([count]).collect();
+    let is_line =
+        |part: &Range<usize>| segments(&medians[part.clone()], &noise[part.clone()], Errors::Relative).len() == 1;
+    let straight: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).filter(is_line).collect();
     let mut rows: Vec<Range<usize>> = Vec::new();
     for row in segments(&typical, &noise, Errors::Absolute) {
         let of = |row: &Range<usize>| power(&typical[row.clone()]);
+        let is_inside_line = straight.iter().any(|part| part.start < row.start && row.start < part.end);
         match rows.last_mut() {
-            Some(last) if of(last).zip(of(&row)).is_some_and(|(a, b)| (a - b).abs() < POWERS) => last.end = row.end,
+            Some(last) if is_inside_line || of(last).zip(of(&row)).is_some_and(|(a, b)| (a - b).abs() < POWERS) => {
+                last.end = row.end;
+            }
             _ => rows.push(row),
         }
     }
@@ -98,25 +111,42 @@ fn curve(places: &[u64], launches: &[Vec<f64>], level: f64) -> Option<(Peak, Vec
     Some((peak, steps, powers))
 }
 
+/// The height of a step to a place as a logarithm, and the least of it if either point next to it is left out: an
+/// outlier is no step. None without two points on both sides.
+fn height(points: &[Coordinates], above: usize) -> Option<(f64, f64)> {
+    let slope = |points: &[Coordinates]| Some(StraightLine::through(points, Errors::Absolute)?.slope);
+    let before = |end: usize| &points[end.saturating_sub(SIDE)..end];
+    let after = |start: usize| &points[start..points.len().min(start + SIDE)];
+    let (below, next) = (slope(before(above))?, slope(after(above))?);
+    let (from, to) = (points[above - 1], points[above]);
+    // The value at a place according to other points, with this slope if there is only one.
+    let project =
+        |points: &[Coordinates], at: f64, slope: f64| match (points, StraightLine::through(points, Errors::Absolute)) {
+            (_, Some(line)) => line.at(at),
+            ([(x, y), ..], None) => y + slope * (at - x),
+            ([], None) => f64::NAN,
+        };
+    let rise = |from_y: f64, to_y: f64, slope: f64| to_y - from_y - slope.max(0.0) * (to.0 - from.0);
+    let (earlier, later) = (before(above - 1), after(above + 1));
+    let without_to = rise(from.1, project(later, to.0, below), below.max(slope(later).unwrap_or(below)));
+    let without_from = rise(project(earlier, from.0, next), to.1, next.max(slope(earlier).unwrap_or(next)));
+    Some((rise(from.1, to.1, below.max(next)), without_to.min(without_from)))
+}
+
 /// Finds the steps of a curve, whose intervals hold for all places at once (Bonferroni), and removes them from the
 /// logarithms of each launch.
 fn take_steps_out(places: &[u64], launches: &mut [Vec<Coordinates>], level: f64) -> Vec<CurvePart> {
     let together = 1.0 - (1.0 - level) / places.len() as f64;
     let least = if launches.len() > 1 { STEP.0 } else { STEP.1 };
-    let height = |points: &Vec<Coordinates>, above: usize| {
-        let slope = |range: Range<usize>| Some(StraightLine::through(&points[range], Errors::Absolute)?.slope);
-        let below = slope(above.saturating_sub(SIDE)..above)?;
-        let next = slope(above..points.len().min(above + SIDE))?;
-        let (from, to) = (points[above - 1], points[above]);
-        Some(to.1 - from.1 - below.max(next).max(0.0) * (to.0 - from.0))
-    };
     let mut found = Vec::new();
     for above in 1..places.len() {
-        let Some(heights) = launches.iter().map(|points| height(points, above)).collect::<Option<Vec<f64>>>() else {
+        let Some(all) = launches.iter().map(|points| height(points, above)).collect::<Option<Vec<_>>>() else {
             continue;
         };
+        let (heights, lasting): (Vec<f64>, Vec<f64>) = all.into_iter().unzip();
+        let lasts = mean(&lasting) >= LASTING * mean(&heights);
         let Some(factor) = Estimate::mean(heights.iter().copied(), together).map(Estimate::exp) else { continue };
-        if factor.point >= least && factor.low.is_none_or(|low| low > 1.0) {
+        if lasts && factor.point >= least && factor.low.is_none_or(|low| low > 1.0) {
             found.push((heights, CurvePart { from: places[above - 1], to: places[above], value: factor }));
         }
     }
@@ -195,6 +225,53 @@ mod tests {
                 wrong += usize::from(!curve(&sizes, &launches, 0.95).expect("a curve").1.is_empty());
             }
             assert!(wrong <= most, "{wrong} of 500 with {count} launches");
+        }
+    }
+
+    /// Outliers, high ones and low ones, at any place, were steps once, and hid others; a step to the last two sizes is one.
+    #[test]
+    fn an_outlier_is_no_step() {
+        let sizes: Vec<u64> = (0..=16).map(|power| 1 << power).collect();
+        let smooth = |place: usize| 2e-6 + 3e-9 * sizes[place] as f64;
+        for place in 0..17 {
+            for factor in [0.2, 0.5, 3.0, 8.0] {
+                let time = |at: usize| smooth(at) * if at == place { factor } else { 1.0 };
+                for count in [1, 6] {
+                    let (_, steps, _) = curve(&sizes, &launches(17, time)[..count], 0.95).expect("a curve");
+                    assert_eq!(steps, [], "{factor} at {place} of {count}");
+                }
+            }
+            let (_, steps, _) =
+                curve(&sizes, &launches(17, |at| smooth(at) * if at >= place { 4.0 } else { 1.0 }), 0.95)
+                    .expect("a curve");
+            let is_found =
+                matches!(steps[..], [step] if step.to == sizes[place] && (2.8..4.3).contains(&step.value.point));
+            assert!(if (2..=15).contains(&place) { is_found } else { steps.is_empty() }, "{place}: {steps:?}");
+        }
+        // The report's own: 128 and 256 ranks from 2 KiB on.
+        for times in [
+            [10.93, 15.01, 24.33, 207.38, 86.46, 275.45, 589.14, 1091.66, 2109.8, 4224.9],
+            [8.75, 18.26, 33.57, 111.7, 136.87, 263.25, 573.03, 1177.22, 2218.22, 4119.46],
+        ] {
+            let (_, steps, _) = curve(&sizes[..10], &[times.to_vec()], 0.95).expect("a curve");
+            assert_eq!(steps, []);
+        }
+    }
+
+    /// A start and a share of the size were three powers once, with two bends; two lines have one.
+    #[test]
+    fn a_line_in_bytes_has_no_bend() {
+        let sizes: Vec<u64> = (0..=20).map(|power| 1 << power).collect();
+        for (start, slope) in [(5e-6, 1e-9), (1e-6, 4e-10), (4e-5, 2e-8)] {
+            let line = |place: usize| start + slope * sizes[place] as f64;
+            for count in [1, 6] {
+                let (_, steps, powers) = curve(&sizes, &launches(21, line)[..count], 0.95).expect("a curve");
+                assert_eq!((steps.len(), powers.len()), (0, 1), "{powers:?}");
+            }
+            // With a step, neither side has one.
+            let stepped = |place: usize| line(place) * if place >= 10 { 3.0 } else { 1.0 };
+            let (_, steps, powers) = curve(&sizes, &launches(21, stepped), 0.95).expect("a curve");
+            assert!(steps.len() == 1 && powers.len() <= 2, "{steps:?} {powers:?}");
         }
     }
 

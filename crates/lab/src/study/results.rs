@@ -26,7 +26,8 @@ pub struct Study {
     pub launches: usize,
     /// Confidence of every interval.
     pub level: f64,
-    /// Bound on the share of wrong verdicts among those that find a difference.
+    /// Bound on the share of wrong cells among those with a faster candidate, and of wrong comparisons among those with a
+    /// slower one.
     pub error_rate: f64,
     /// By collective, communicator size and message size.
     pub cells: Vec<StudyCell>,
@@ -72,7 +73,9 @@ pub struct StudyPoint {
     /// Builtin time over candidate time, from visits with both side by side; the interval includes differences between
     /// launches.
     pub gain: Option<Estimate>,
-    /// The q value of the two-sided test, corrected for all comparisons of the study; missing with too few visits.
+    /// The q value of the test for being faster or, with a gain of at most 1, for being slower; missing with too few
+    /// visits. Accepting `q <= r` limits to `r` the expected share of wrong cells among those with a faster candidate,
+    /// and of wrong comparisons among those with a slower one.
     pub q_value: Option<f64>,
     /// Verdict of the comparison with the default.
     pub outcome: StudyVerdict,

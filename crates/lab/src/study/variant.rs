@@ -42,7 +42,7 @@ pub(super) fn variants(definition: &Definition) -> Result<(Vec<Variant>, Argumen
     let Definition { nodes, map_by, roots, data, .. } = definition;
     for collective in definition.algorithms.keys() {
         if !data.is_empty() && !collective.reduces() {
-            return Err(format!("data: {collective} reduces nothing, and has no datatype of its own"));
+            return Err(format!("data: {collective} is no reduction, and only these have a datatype"));
         }
         if !roots.is_empty() && !collective.is_rooted() {
             return Err(format!("roots: {collective} has no root"));

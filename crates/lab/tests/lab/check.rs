@@ -232,21 +232,128 @@ fn tables_with_a_test_keep_the_error_rate() {
     assert!(wrong <= 6, "{wrong} of 40");
 }
 
-/// The best of three once had 35 %, since the same launches selected and judged it; a single one has the ratio of the
-/// printed times.
+/// The best of three once had 35 %, as the luckiest; the one of which most is shown has 32 %. Each has the ratio of the
+/// printed times, and an interval that holds for all three.
 #[test]
-fn severities_of_tables_are_ratios_without_bias() {
+fn severities_of_tables_are_ratios_of_the_printed_times() {
     let placement = Placement::default();
-    let (mut severities, mut violations) = (Vec::new(), 0);
+    let (mut severities, mut violations, mut covered) = (Vec::new(), 0, 0);
     for seed in 0..4 {
         let checked = check(&table(seed, 100, &MOCKUPS, 10, 0.1, 0.3), &terms(&placement)).unwrap();
         violations += checked.violations().len();
-        severities.extend(checked.cells.iter().map(|cell| cell.severity.unwrap().point));
+        for cell in &checked.cells {
+            let (severity, ratio) =
+                (cell.severity.unwrap(), cell.builtin.unwrap().point / cell.compared().unwrap().time.point);
+            assert!((severity.point - (ratio - 1.0)).abs() < 1e-12, "{ratio}");
+            covered += u32::from(severity.low.unwrap() <= 0.3 && 0.3 <= severity.high.unwrap());
+            severities.push(severity.point);
+        }
     }
     let mean = severities.iter().sum::<f64>() / severities.len() as f64;
-    assert!(violations > 350 && (mean - 0.3).abs() < 0.01, "{mean} of {violations}");
-    for cell in check(&table(1, 100, &MOCKUPS[..1], 9, 0.1, 0.3), &terms(&placement)).unwrap().cells {
-        let ratio = cell.builtin.unwrap().point / cell.mockups[0].time.point;
-        assert!((cell.severity.unwrap().point - (ratio - 1.0)).abs() < 1e-12, "{ratio}");
+    assert!(violations > 350 && (mean - 0.3).abs() < 0.025, "{mean} of {violations}");
+    assert!(covered >= 380, "{covered} of 400");
+}
+
+/// Times of these calls in a table of bcast on 8 ranks, in microseconds by size, and in launches below a number.
+fn table_of(seed: u64, sizes: u64, launches: u32, calls: &[(&str, f64, f64, u32)]) -> Observations {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut timings = Vec::new();
+    for (name, micros, noise, own) in calls {
+        let normal = Normal::new(0.0, *noise).unwrap();
+        let candidate = if *name == "builtin" { Candidate::Builtin } else { mockup(name) };
+        for (power, launch) in (0..sizes).flat_map(|power| (0..launches.min(*own)).map(move |launch| (power, launch))) {
+            let time = Seconds(1e-6 * micros * f64::exp(normal.sample(&mut rng)));
+            timings.push(TableTiming { cell: cell(Collective::Bcast, 8, 1 << power), candidate, launch, time });
+        }
+    }
+    Observations::from_timings(&timings, Statistic::RankAverage).unwrap()
+}
+
+/// A fast mock-up without some launches, or a noisy one as fast as another, once lent the other one its severity.
+#[test]
+fn name_time_and_severity_are_those_of_one_mockup() {
+    let placement = Placement::default();
+    for (few, noisy) in [(4, 0.02), (10, 0.25), (3, 0.3)] {
+        let (mut lucky, mut covered) = (0, 0);
+        for seed in 0..20 {
+            let calls = [
+                ("builtin", 140.0, 0.02, 10),
+                ("mockup:allgatherv", if few < 10 { 70.0 } else { 120.0 }, noisy, few),
+                ("mockup:scatter+allgather", 120.0, 0.02, 10),
+            ];
+            let checked = check(&table_of(seed, 4, 10, &calls), &terms(&placement)).unwrap();
+            assert_eq!(checked.violations().len(), 4, "{few} launches, {seed}");
+            for found in &checked.cells {
+                let (compared, severity) = (found.compared().unwrap(), found.severity.unwrap());
+                assert_eq!(Some(compared.mockup), found.violation.as_ref().map(|violation| violation.best));
+                let ratio = found.builtin.unwrap().point / compared.time.point;
+                let is_near = (ratio - 7.0 / 6.0).abs() < 0.08;
+                let is_steady = compared.mockup == "mockup:scatter+allgather".parse().unwrap();
+                lucky += u32::from(!is_steady);
+                assert!((severity.point - (ratio - 1.0)).abs() < 1e-9 && (is_near || !is_steady), "{ratio}");
+                assert!(severity.low.unwrap() <= severity.point && severity.point <= severity.high.unwrap());
+                covered += u32::from(severity.low.unwrap() < 1.0 / 6.0 && severity.high.unwrap() > 1.0 / 6.0);
+                assert!(compared.violated);
+            }
+        }
+        assert!(lucky <= if few < 10 { 0 } else { 4 } && covered >= 74, "{lucky} by luck, {covered} covered, of 80");
+    }
+}
+
+/// What is violated by exactly the tolerance is a rounding error.
+#[test]
+fn the_tolerance_itself_is_tolerated() {
+    let placement = Placement::default();
+    for (tolerance, shown) in [(0.049_999, 9), (0.05, 0), (0.11, 0)] {
+        let terms =
+            GuidelineTerms { criteria: Criteria { min_gain: tolerance, ..Criteria::default() }, ..terms(&placement) };
+        let mut violated = 0;
+        for place in 0..9 {
+            let micros = 10.0 + 1.7 * f64::from(place);
+            let calls = [("builtin", 1.05 * micros, 0.0, 8), ("split:4", micros, 0.0, 8)];
+            let checked = check(&table_of(0, 1, 8, &calls), &terms).unwrap();
+            violated += checked.violations().len();
+            assert_eq!(checked.violations().is_empty(), !checked.cells[0].mockups[0].violated);
+        }
+        assert_eq!(violated, shown, "{tolerance}");
+    }
+}
+
+/// Among 600 cases, 20 of which are planted, the share of wrong ones once was 6 to 14 %: a planted case brought as many
+/// discoveries as it had mock-ups.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn few_of_the_cases_that_are_shown_are_wrong() {
+    let placement = Placement::default();
+    let names =
+        ["mockup:reduce+bcast", "split:4", "split:8", "split:16", "split:32", "pad:1GiB", "split:2", "split:64"];
+    for (count, launches) in [(1, 6), (3, 6), (3, 8), (3, 12), (8, 8)] {
+        let (mut shown, mut wrong) = (0, 0);
+        for seed in 0..8 {
+            let mut rng = ChaCha8Rng::seed_from_u64(100 * u64::from(launches) + seed);
+            let normal = Normal::new(0.0, 0.1).unwrap();
+            let mut timings = Vec::new();
+            for place in 0..600 {
+                let cell = cell(Collective::Allreduce, 2 + place / 20, 4 << (place % 20));
+                let planted = if place % 30 == 0 { 1.6 } else { 1.0 };
+                for launch in 0..launches {
+                    let mut time = |candidate, micros: f64| {
+                        let time = Seconds(1e-6 * micros * f64::exp(normal.sample(&mut rng)));
+                        timings.push(TableTiming { cell, candidate, launch, time });
+                    };
+                    time(Candidate::Builtin, 100.0 * planted);
+                    names[..count].iter().for_each(|name| time(mockup(name), 100.0));
+                }
+            }
+            let observations = Observations::from_timings(&timings, Statistic::RankAverage).unwrap();
+            let checked = check(&observations, &terms(&placement)).unwrap();
+            shown += checked.violations().len();
+            let is_planted = |bytes: u64, ranks: u32| (20 * (ranks - 2) + bytes.ilog2() - 2).is_multiple_of(30);
+            let cells = checked.violations().into_iter().map(|(found, _)| found.cell);
+            wrong += cells.filter(|cell| !is_planted(cell.bytes.0, cell.ranks.0)).count();
+        }
+        // With six launches of a single mock-up, nothing can be shown among 600 cases.
+        assert!(shown >= if count == 1 { 0 } else { 120 }, "{count} mock-ups, {launches} launches: {shown}");
+        assert!(wrong as f64 <= 0.05 * shown as f64 + 4.0, "{count} mock-ups, {launches} launches: {wrong} of {shown}");
     }
 }

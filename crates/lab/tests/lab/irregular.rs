@@ -95,6 +95,79 @@ fn stalls_of_any_length_and_probability_are_found() {
     }
 }
 
+/// The machine of `irregular-leap.json` with other delays: collective, algorithm, first and last size, seconds, probability.
+fn machine(stage: &Stage, hosts: usize, planted: &[(&str, u32, u64, u64, f64, f64)]) -> String {
+    let text = fs::read_to_string(data("irregular-leap.json")).unwrap();
+    let mut machine: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let entry = |(collective, algorithm, from, to, more, probability): &(&str, u32, u64, u64, f64, f64)| {
+        serde_json::json!({
+            "collective": collective, "algorithm": algorithm, "from": from, "to": to, "more": more,
+            "probability": probability,
+        })
+    };
+    machine["planted"] = planted.iter().map(entry).collect();
+    for (rank, host) in machine["ranks"].as_object_mut().unwrap() {
+        *host = format!("simulated{}", rank.parse::<usize>().unwrap() * hosts / 8).into();
+    }
+    let place = if hosts == 1 { "inside" } else { "between" };
+    machine["ways"][0]["place"] = place.into();
+    let pairs = machine["nodes"]["pairs"].as_array_mut().unwrap();
+    pairs.iter_mut().for_each(|pair| pair["place"] = place.into());
+    let file = stage.write("machine.json", &machine.to_string());
+    format!("--simulate --simulated-model {} --calls 60 --budget none", file.display())
+}
+
+/// Leaps at the first of the default sizes, and two of them one or two sizes apart; scatters and gathers in pieces below the
+/// lowest, for programs.
+#[test]
+fn leaps_at_the_first_sizes_and_close_to_each_other_are_found() {
+    let stage = Stage::new();
+    const ALL: u64 = 1 << 30;
+    for (collective, leaps) in [
+        ("scatter", &[(4, 1e-2)][..]),
+        ("scatter", &[(2, 1e-2)]),
+        ("scatter", &[(8, 5e-4), (32, 2e-2)]),
+        ("scatter", &[(8, 5e-4), (16, 2e-2)]),
+        ("gather", &[(16, 2e-3), (64, 7e-3)]),
+    ] {
+        let planted: Vec<_> = leaps.iter().map(|(kib, more)| (collective, 1, kib << 10, ALL, *more, 1.0)).collect();
+        let words = format!("{} --ops {collective}", machine(&stage, 8, &planted));
+        let out = format!("{collective}{leaps:?}");
+        let found = stage.measure::<Irregularity>(&words, &out).unwrap();
+        let own: Vec<&Jump> = found.steps.iter().filter(|step| step.candidate == Candidate::Builtin).collect();
+        let places: Vec<u64> = own.iter().map(|step| step.above.0 >> 10).collect();
+        assert_eq!(places, leaps.iter().map(|(kib, _)| *kib).collect::<Vec<_>>(), "{out}: {own:?}");
+        for (step, (_, more)) in own.iter().zip(leaps) {
+            assert!((step.height.0 / more - 1.0).abs() < 0.1, "{out}: {step:?}");
+        }
+        let lowest = own[0].below.0;
+        let macro_of = if collective == "scatter" { "HMPI_S" } else { "HMPI_M1" };
+        let header = stage.text(&format!("{out}/hmpi.h"));
+        assert!(header.contains(&format!("#define {macro_of} {lowest}\n")), "{out}: {header}");
+    }
+}
+
+/// On one host there is no network, and no control inside: 200 and 400 ms that only gathers of medium size show are still
+/// theirs.
+#[test]
+fn stalls_on_one_host_have_a_range_and_a_cure() {
+    let stage = Stage::new();
+    for (first, last, levels) in [(8, 32, [(0.2001, 0.17), (0.4002, 0.12)]), (4, 16, [(0.1, 0.2), (0.31, 0.15)])] {
+        let planted = levels.map(|(more, share)| ("gather", 1, first << 10, last << 10, more, share));
+        let words = format!("{} --ops gather", machine(&stage, 1, &planted));
+        let out = format!("one{first}");
+        let found = stage.measure::<Irregularity>(&words, &out).unwrap();
+        assert!(found.one_host);
+        let range = of_default(&found);
+        let ends = (range.quiet_below, range.first, range.last);
+        assert_eq!(ends, (Some(Bytes(first << 9)), Bytes(first << 10), Bytes(last << 10)));
+        assert!(!range.cures.is_empty());
+        let header = stage.text(&format!("{out}/hmpi.h"));
+        assert!(header.contains(&format!("HMPI_M1 {}\n#define HMPI_M2 {}\n", first << 9, last << 10)), "{header}");
+        assert!(stage.text(&format!("{out}/irregular.md")).contains("All ranks are on one host"));
+    }
+}
+
 /// Alltoalls alone once had nothing to measure. With a model of the machine, stalls of all calls of all sizes are found, and a
 /// run is resumed by the command that began it.
 #[test]

@@ -11,7 +11,7 @@ const EXACT: usize = 20;
 /// variance `n m / 12 (N + 1 - sum(t^3 - t) / (N (N - 1)))`, `N = n + m`, and a continuity correction of one half
 /// (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, section 4.1). An empty side is no evidence, and
 /// the p value is 1. Values have to be numbers.
-pub(crate) fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
+pub fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
     if x.is_empty() || y.is_empty() {
         return 1.0;
     }

@@ -19,7 +19,8 @@ mod spread;
 
 pub use launches::{LaunchLogs, common_means};
 pub(crate) use launches::{Replicates, test_all};
-pub(crate) use mann_whitney::{mann_whitney, mann_whitney_score};
+pub use mann_whitney::mann_whitney;
+pub(crate) use mann_whitney::mann_whitney_score;
 pub(crate) use ranks::{Score, stratified};
 pub use signed_rank::signed_rank;
 pub(crate) use signed_rank::signed_rank_score;
@@ -50,9 +51,44 @@ pub fn adjust(p_values: impl IntoIterator<Item = Option<f64>>) -> Vec<Option<f64
     q_values
 }
 
+/// Adjusts the p values of the alternatives of each case, so that accepting all `q <= r` limits the expected share of
+/// wrong cases among those with an accepted alternative to `r`, however many alternatives each case has.
+///
+/// A case has the p value of Simes (*Biometrika* 73, 1986): the smallest of its alternatives' values, adjusted among
+/// themselves. Cases are adjusted by [`adjust`]. If `k` of `m` cases are accepted at `r`, then the alternatives of these
+/// whose value, adjusted within its case, is at most `r k / m` (Benjamini and Bogomolov, *Journal of the Royal
+/// Statistical Society B* 76, 2014): at least one in each. A q value is the least `r` for which this holds.
+pub fn adjust_cases(cases: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
+    let within: Vec<Vec<Option<f64>>> = cases.iter().map(|case| adjust(case.iter().copied())).collect();
+    let simes = |case: &Vec<Option<f64>>| case.iter().flatten().copied().min_by(f64::total_cmp);
+    let mut q_values: Vec<f64> = adjust(within.iter().map(simes)).into_iter().flatten().collect();
+    q_values.sort_unstable_by(f64::total_cmp);
+    let count = q_values.len() as f64;
+    let least_rate = |p_value: f64| {
+        let rates = q_values.iter().enumerate().map(|(below, q)| q.max(p_value * count / (below + 1) as f64));
+        rates.fold(1.0, f64::min)
+    };
+    within.into_iter().map(|case| case.into_iter().map(|p_value| p_value.map(least_rate)).collect()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand. Within the cases: 0.02 and 0.04, 0.03 and 0.03, 0.5. Cases: 0.02 and 0.03 adjust to 0.045, 0.5 to 0.5.
+    /// Two of three are accepted at 0.045, then alternatives up to 0.03, and 0.04 at 0.06.
+    #[test]
+    fn a_case_counts_once_however_many_alternatives_it_has() {
+        let cases = [vec![Some(0.01), None, Some(0.04)], vec![Some(0.03), Some(0.02)], vec![Some(0.5)], vec![None]];
+        let expected = [vec![Some(0.045), None, Some(0.06)], vec![Some(0.045); 2], vec![Some(0.5)], vec![None]];
+        for (found, expected) in adjust_cases(&cases).iter().flatten().zip(expected.iter().flatten()) {
+            assert_eq!(found.is_some(), expected.is_some());
+            assert!(found.zip(*expected).is_none_or(|(a, b)| (a - b).abs() < 1e-12), "{found:?}, not {expected:?}");
+        }
+        // With one alternative each, it is the adjustment of these.
+        let p_values = [0.01, 0.04, 0.03, 0.005].map(Some);
+        assert_eq!(adjust_cases(&p_values.map(|p_value| vec![p_value])).concat(), adjust(p_values));
+    }
 
     /// SciPy 1.17.1: `scipy.stats.false_discovery_control(p, method='bh')`.
     #[test]

@@ -59,9 +59,9 @@ fn slowdown(ratio: f64) -> String {
 }
 
 fn note(cell: &CheckedCell) -> String {
-    let best = cell
-        .best_time()
-        .map_or("no mock-up was timed".to_owned(), |time| format!("the best mock-up takes {}", Seconds(time)));
+    let best = cell.compared().map_or("no mock-up was timed".to_owned(), |found| {
+        format!("{} takes {}", found.mockup, Seconds(found.time.point))
+    });
     let builtin = cell.builtin.map_or("-".to_owned(), |time| Seconds(time.point).to_string());
     let severity = cell.severity.map_or(String::new(), |it| format!("; slower by {}", sentences::slowdown(it)));
     let verdict = match (&cell.violation, &cell.undecided) {

@@ -11,9 +11,7 @@ use collrules_rules::deploy::quoted;
 use collrules_rules::registry;
 use collrules_rules::words::counted;
 
-use crate::guidelines::found::{
-    Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, MockupFinding, Violation, Withheld,
-};
+use crate::guidelines::found::{Change, Changed, Checked, CheckedCell, Cure, Doubt, FewLaunches, Violation, Withheld};
 
 /// Describes the origin of the numbers.
 pub(super) fn origin(checked: &Checked) -> String {
@@ -37,11 +35,13 @@ pub(super) fn headline(checked: &Checked) -> String {
 /// Describes the result of the check.
 pub(super) fn answer(checked: &Checked) -> Vec<String> {
     let mut sentences: Vec<String> = describe_failed_default(&checked.default_failed).into_iter().collect();
-    if checked.cells.is_empty() {
+    let has_default = |cell: &&CheckedCell| !checked.default_failed.iter().any(|(failed, _)| *failed == cell.cell);
+    let judged: Vec<&CheckedCell> = checked.cells.iter().filter(has_default).collect();
+    if judged.is_empty() {
         return sentences;
     }
-    let cases = counted(checked.cells.len(), "case");
-    let comparisons: usize = checked.cells.iter().map(|cell| cell.mockups.len()).sum();
+    let cases = counted(judged.len(), "case");
+    let comparisons: usize = judged.iter().map(|cell| cell.mockups.len()).sum();
     let tolerated = percent(checked.criteria.min_gain);
     let violations = checked.violations();
     sentences.push(if violations.is_empty() {
@@ -57,11 +57,12 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
         )
     });
     if !checked.few_launches.is_some_and(|few| few.is_untested()) {
-        sentences.push(format!(
-            "{} tested together; at most {} of the violations are expected to be wrong.",
-            counted(comparisons, "mock-up"),
-            percent(checked.criteria.error_rate),
-        ));
+        let wrong = percent(checked.criteria.error_rate);
+        let wrong = match violations.is_empty() {
+            true => String::new(),
+            false => format!("; at most {wrong} of the cases with a violation are expected to be wrong"),
+        };
+        sentences.push(format!("{} tested together{wrong}.", counted(comparisons, "mock-up")));
     }
     sentences.extend(checked.few_launches.map(|few| describe_few_launches(few, checked.suspects().len())));
     sentences.extend(count_undecided(checked));
@@ -122,30 +123,27 @@ pub(super) fn slowdown(severity: Estimate) -> String {
     whole(severity.point) + &ends(severity, whole).replacen(" (", &level, 1)
 }
 
-/// The finding on the best mock-up of a violation.
-pub(super) fn best<'a>(cell: &'a CheckedCell, violation: &Violation) -> Option<&'a MockupFinding> {
-    cell.mockups.iter().find(|found| found.mockup == violation.best)
-}
-
 /// The violations in sentences, the worst first.
 pub(super) fn violations(checked: &Checked) -> Vec<String> {
     let describe = |(cell, violation): (&CheckedCell, &Violation)| {
-        format!("{}. {}", describe_slowdown(cell, violation.best), cure(checked, cell, violation))
+        format!("{}. {}", describe_slowdown(cell), cure(checked, cell, violation))
     };
     checked.violations().into_iter().map(describe).collect()
 }
 
 /// The undecided cases that are slower than is tolerated if chance is left out, the worst first.
 pub(super) fn suspects(checked: &Checked) -> Vec<String> {
-    checked.suspects().into_iter().map(|(cell, mockup)| describe_slowdown(cell, mockup) + ".").collect()
+    checked.suspects().into_iter().map(|cell| describe_slowdown(cell) + ".").collect()
 }
 
-fn describe_slowdown(cell: &CheckedCell, mockup: Mockup) -> String {
-    let time = |seconds: Option<f64>| seconds.map_or("-".to_owned(), |it| Seconds(it).to_string());
+fn describe_slowdown(cell: &CheckedCell) -> String {
+    let time = |estimate: Option<Estimate>| estimate.map_or("-".to_owned(), |it| Seconds(it.point).to_string());
     let by = cell.served_by.map_or(String::new(), |component| format!(" (run by {component})"));
     let severity = cell.severity.map_or(String::new(), |severity| format!(", slower by {}", slowdown(severity)));
-    let builtin = cell.builtin.map(|builtin| builtin.point);
-    format!("{}{by}: {} instead of {} with {mockup}{severity}", cell.cell, time(builtin), time(cell.best_time()))
+    let with = cell
+        .compared()
+        .map_or(String::new(), |found| format!(" instead of {} with {}", time(Some(found.time)), found.mockup));
+    format!("{}{by}: {}{with}{severity}", cell.cell, time(cell.builtin))
 }
 
 /// Calls that programs can make instead of a slow one.
@@ -231,7 +229,8 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
     let command = if command.is_empty() { String::new() } else { format!(" Measured with: `{command}`") };
     let paragraph = |(cell, violation): (&CheckedCell, &Violation)| {
         let by = cell.served_by.map_or("coll/tuned".to_owned(), |component| format!("component {component}"));
-        let (builtin, samples) = (cell.builtin?, best(cell, violation)?.gain?.samples);
+        let (builtin, found) = (cell.builtin?, cell.compared()?);
+        let samples = found.gain?.samples;
         let (over, turns) = if checked.statistic.is_summary() {
             (format!("the median of {}", counted(builtin.samples, "launch")), String::new())
         } else {
@@ -244,7 +243,7 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
             cell.cell,
             Seconds(builtin.point),
             equivalent_calls(cell.cell, violation.best),
-            Seconds(cell.best_time()?),
+            Seconds(found.time.point),
             slowdown(cell.severity?),
             percent(checked.criteria.min_gain),
         ))
@@ -334,7 +333,7 @@ mod tests {
     use collrules_rules::{Collective, Release};
 
     use super::*;
-    use crate::guidelines::found::FORMAT;
+    use crate::guidelines::found::{FORMAT, MockupFinding};
 
     const CELL: Cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(1024) };
 
@@ -377,6 +376,7 @@ mod tests {
             violated: true,
         };
         let cell = CheckedCell {
+            compared: Some(mockup),
             cell: CELL,
             builtin: Some(estimate(2e-3)),
             served_by: None,

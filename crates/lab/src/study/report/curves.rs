@@ -20,8 +20,8 @@ pub(super) fn part(study: &Study, about: &About<'_>) -> Block {
     };
     let mut curves: Vec<&Curve> = study.curves.iter().filter(drawn).collect();
     curves.sort_by_key(|curve| (curve.collective, curve.along, curve.candidate));
-    let what =
-        "A step is a factor beyond the trends on either side, a power the exponent of the time between two bends.";
+    let what = "A step is a factor beyond the trends on either side that lasts for at least two sizes, a power the exponent of \
+                the time between two bends.";
     let heads = ["collective", "curve", "algorithm", "highest at:", "end over highest:", "steps", "powers"];
     let table = Table::new(heads, curves.into_iter().map(|curve| row(study, curve))).about(what);
     Block::part("", "Peaks, steps and powers", vec![Block::Table(table)])

@@ -33,8 +33,9 @@ pub(super) fn parts(studies: &[NamedStudy<'_>], claims: &Claims, of: impl Fn(&Ri
     let classes = part("Best class", studies, heads, what, classes);
     let crossovers =
         |study: &Study| study.rivalries.iter().filter(|it| of(it)).map(|it| crossover(study, it)).collect();
-    let what = "Message sizes at which the faster of two changes, with those between which each may lie.";
-    let heads = ["collective", "ranks:", "between", "at", "model"];
+    let what = "Vectors at which the faster of two changes, with those between which each may lie: whole ones, of which \
+                scatter, gather and the like pass a part per message. `--refine` measures between far ones.";
+    let heads = ["collective", "ranks:", "between", "at vector", "model"];
     let crossovers = part("Crossovers", studies, heads, what, crossovers);
     let what = "Geometric means over all message sizes. Below 1, several messages were on their way at once.";
     let heads = ["collective", "ranks:", "algorithm", "over the bound:"];
@@ -81,20 +82,22 @@ fn class(study: &Study, verdict: &ClassVerdict, claims: &Claims) -> [String; 6] 
 fn crossover(study: &Study, rivalry: &Rivalry) -> [String; 5] {
     let Rivalry { collective, ranks, one, other, first, crossings, predicted } = rivalry;
     let name = |candidate: Candidate| name(study, *collective, candidate);
+    let vector = |bytes: Bytes| Cell { collective: *collective, ranks: *ranks, bytes }.vector();
     let at = match (first, crossings.as_slice()) {
         (None, _) => "no significant difference at any size".to_owned(),
         (Some(first), []) => format!("none within the measured sizes: {} is faster", name(*first)),
         (_, crossings) => {
             let told = crossings.iter().map(|crossing| {
-                let (low, high) = crossing.interval;
+                let [at, low, high] = [crossing.at, crossing.interval.0, crossing.interval.1].map(vector);
                 let (below, above) = (name(crossing.below), name(crossing.above));
-                format!("{} ({low} to {high}), from {below} to {above}", crossing.at)
+                format!("{at} ({low} to {high}), from {below} to {above}")
             });
             told.collect::<Vec<_>>().join("; ")
         }
     };
     let is_modelled = rivalry.is_of_references() && !study.patterns.is_empty();
-    let predicted = predicted.map_or(if is_modelled { "never" } else { "-" }.to_owned(), |bytes| bytes.to_string());
+    let predicted =
+        predicted.map_or(if is_modelled { "never" } else { "-" }.to_owned(), |bytes| vector(bytes).to_string());
     [collective.to_string(), ranks.to_string(), format!("{} and {}", name(*one), name(*other)), at, predicted]
 }
 
