@@ -7,6 +7,7 @@ mod agreement;
 mod analyze;
 mod decide;
 mod drift;
+mod evidence;
 mod han;
 mod layouts;
 mod repair;
