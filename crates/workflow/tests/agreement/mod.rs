@@ -198,6 +198,9 @@ pub(crate) fn contradictions(run: &Path) -> Vec<String> {
     check_page(&truth, &run, is_compared, &mut wrong);
     check_tree(&truth, &run, is_compared, &mut wrong);
     check_comments(&published, &mut wrong);
+    wrong.extend(
+        list_unlaunched(&published).iter().map(|cell| format!("{cell}: confirmed without a launch of its rule")),
+    );
     wrong
 }
 
