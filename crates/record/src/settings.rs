@@ -240,6 +240,14 @@ impl SettingsFindings {
         }
     }
 
+    /// Forgets comparisons of other rules than those of the run: the settings are alone until its rules are compared with them.
+    pub fn forget_rules(&mut self) {
+        self.leave_out_rules();
+        if let Some(chosen) = self.chosen.and_then(|chosen| self.finalists.get_mut(chosen)) {
+            chosen.rules = RulesUse::NotCompared;
+        }
+    }
+
     /// Returns true if the last comparison of the whole tuning with the default shows a loss.
     pub fn loses(&self) -> bool {
         self.validation.as_ref().is_some_and(WholeValidation::loses)

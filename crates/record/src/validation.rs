@@ -239,7 +239,7 @@ impl Outcome {
 }
 
 impl Validation {
-    /// Adds what an earlier comparison of the same files found for cells and calls that this one left out.
+    /// Adds what an earlier comparison of the same files found for cells and calls that this one left out, or did not decide.
     pub fn complete_from(&mut self, before: &Validation) {
         if let (Some(round), Some(before)) = (&mut self.round, &before.round) {
             round.complete_from(before);
@@ -303,20 +303,29 @@ impl ValidatedCell {
 impl Round {
     fn complete_from(&mut self, before: &Round) {
         let (known, compared) = (self.known(), self.cells.len());
+        let open = self.cells.iter_mut().filter(|it| it.verdict == Outcome::Undecided);
+        let mut is_older = false;
+        for cell in open {
+            let is_same =
+                |it: &&ValidatedCell| (it.cell, it.served, it.handed) == (cell.cell, cell.served, cell.handed);
+            if let Some(decided) = before.cells.iter().find(is_same).filter(|it| it.verdict != Outcome::Undecided) {
+                (*cell, is_older) = (decided.clone(), true);
+            }
+        }
         let is_new = |cell: Cell| !known.contains(&cell);
         self.cells.extend(before.cells.iter().filter(|it| is_new(it.cell)).cloned());
         self.failed.extend(before.failed.iter().filter(|it| is_new(it.cell)).cloned());
         self.repaired.extend(before.repaired.iter().filter(|cell| is_new(**cell)));
         self.cells.sort_by_key(|it| it.cell);
         self.repaired.sort_unstable();
-        if self.cells.len() > compared {
+        if self.cells.len() > compared || is_older {
             // No launch has all of these cells.
             self.speedup = None;
         }
     }
 
     /// The cells that were compared, or could not be.
-    fn known(&self) -> Vec<Cell> {
+    pub fn known(&self) -> Vec<Cell> {
         self.cells.iter().map(|it| it.cell).chain(self.failed.iter().map(|it| it.cell)).collect()
     }
 
@@ -350,6 +359,20 @@ mod tests {
             q_value: None,
             verdict,
         }
+    }
+
+    /// A look that decides nothing takes away nothing; a shown loss takes the place of a gain, and what was shown for another
+    /// rule counts for none.
+    #[test]
+    fn what_is_undecided_keeps_the_earlier_verdict() {
+        let (faster, slower) = (Outcome::Faster, Outcome::Slower);
+        let round = |cells: &[ValidatedCell]| Round { cells: cells.to_vec(), ..Round::default() };
+        let before = round(&[cell(1, 1.4, faster), cell(2, 1.4, faster), cell(4, 1.4, faster), cell(8, 1.4, faster)]);
+        let other = ValidatedCell { served: Choice::plain(2), ..cell(4, 0.9, Outcome::Undecided) };
+        let mut later = round(&[cell(1, 0.9, Outcome::Undecided), cell(2, 0.8, slower), other]);
+        later.complete_from(&before);
+        let found: Vec<(f64, Outcome)> = later.cells.iter().map(|it| (it.speedup.point, it.verdict)).collect();
+        assert_eq!(found, [(1.4, faster), (0.8, slower), (0.9, Outcome::Undecided), (1.4, faster)]);
     }
 
     /// A gain with an unknown lower end may be a loss; one whose lower end is above the limit is none.

@@ -226,10 +226,12 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     let mut rows = arms(findings, context);
     let mut last = Vec::new();
     let has_rules = context.validation.is_some_and(|validation| Gains::of_comparison(validation).fates().confirmed > 0);
-    match gains.chosen.map(|chosen| chosen.rules).filter(|_| has_rules) {
-        Some(RulesUse::LeftOut) => last.push(settings::RULES_ADD_NOTHING.to_owned()),
-        Some(RulesUse::NotCompared) => last.push(settings::RULES_NOT_COMPARED.to_owned()),
-        Some(RulesUse::Shared) | None => last.extend(gains.describe_left_out()),
+    match gains.chosen.map(|chosen| chosen.rules) {
+        Some(RulesUse::LeftOut) if has_rules => last.push(settings::RULES_ADD_NOTHING.to_owned()),
+        Some(RulesUse::NotCompared) if !findings.changes_nothing() => {
+            last.push(settings::RULES_NOT_COMPARED.to_owned());
+        }
+        _ => last.extend(gains.describe_left_out()),
     }
     let weights = context.manifest.map(|manifest| &manifest.experiment.grid.weights[..]);
     let is_confirmed = verdict.word == VerdictWord::Confirmed;

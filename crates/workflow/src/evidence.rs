@@ -1,10 +1,11 @@
 //! Proof and validation of the rules in a directory, if they are about these rules.
 
-use collrules_record::Digests;
+use collrules_record::findings::Findings;
 use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::{Tuning, Validation};
+use collrules_record::{Cell, Digests, HanRule, Tuning, Validation};
+use collrules_rules::{Choice, Release};
 
 use crate::error::WorkflowError;
 use crate::tuning;
@@ -49,17 +50,36 @@ pub(crate) fn validation_of(run: &RunDir) -> Result<(Option<Validation>, Option<
     Ok((None, Some(left_out)))
 }
 
+/// Returns true if a tuning is another one as far as it goes: in each of these cells it has the same rule, or none. What was
+/// launched with the other one then holds for it.
+pub(crate) fn is_left_of(before: &Tuning, after: &Tuning, cells: impl Iterator<Item = Cell>, release: Release) -> bool {
+    let rule = |tuning: &Tuning, cell: Cell| {
+        (tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release)), tuning.han_rule(cell))
+    };
+    let is_left = |cell: Cell| {
+        let now = rule(after, cell);
+        now == (Choice::BUILTIN, HanRule::Default) || now == rule(before, cell)
+    };
+    after.parameters.iter().all(|(name, value)| before.parameters.get(name) == Some(value))
+        && cells.into_iter().all(is_left)
+}
+
 /// Carries the validations of a run, and of its other layouts, over to the new rules. Reverted ranges stay reverted;
-/// comparisons remain valid only if the rules did not change, or a repair changed them.
-pub(crate) fn carry_over(run: &RunDir, before: &Tuning, after: &Tuning, is_repair: bool) -> Result<(), WorkflowError> {
+/// comparisons remain valid only as far as rules were removed.
+pub(crate) fn carry_over(
+    run: &RunDir,
+    before: &Tuning,
+    after: &Tuning,
+    findings: &Findings,
+) -> Result<(), WorkflowError> {
     let digests = before.digests();
-    let says_the_same = (before.table(), before.han_rules(), &before.parameters)
-        == (after.table(), after.han_rules(), &after.parameters);
     let layouts = run.layouts()?;
     for home in std::iter::once(run).chain(&layouts) {
         let validation = home.validation()?.filter(|validation| validation.is_about(&digests));
         let Some(mut validation) = validation else { continue };
-        if !says_the_same && !is_repair {
+        let compared = validation.round.iter().flat_map(|round| &round.cells).map(|it| it.cell);
+        let cells = findings.cells.iter().map(|found| found.cell).chain(compared);
+        if !is_left_of(before, after, cells, findings.release) {
             validation.round = None;
             validation.checks.clear();
         }

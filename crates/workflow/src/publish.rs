@@ -179,11 +179,11 @@ impl Published {
 
     /// Puts all files in place: rules, results, and what activates them. Before, jobs read those of an earlier tuning.
     /// Comparisons of that remain valid if rules were only removed since.
-    pub(crate) fn place(&mut self, is_reduced: bool, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+    pub(crate) fn place(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let (before, after) = (tuning::in_place(&self.run)?, self.tuning.clone().unwrap_or_default());
         tuning::pin_files(&self.run, &after)?;
         let mut own = self.validation.take();
-        evidence::carry_over(&self.run, &before, &after, is_reduced)?;
+        evidence::carry_over(&self.run, &before, &after, &self.findings)?;
         if let Some(own) = &mut own {
             own.digests = after.digests();
         }
@@ -418,7 +418,7 @@ pub fn unproven(
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
     let mut published = proven(run, findings, manifest, tuning, proof)?;
-    published.place(false, session)?;
+    published.place(session)?;
     published.write()?;
     Ok(published)
 }
@@ -431,7 +431,16 @@ pub(crate) fn proven(
     tuning: Tuning,
     proof: Vec<ProofFact>,
 ) -> Result<Published, WorkflowError> {
-    let (settings, tuning) = (run.settings()?, Some(tuning));
+    let mut settings = run.settings()?;
+    if !evidence::is_left_of(
+        &tuning::in_place(&run)?,
+        &tuning,
+        findings.cells.iter().map(|found| found.cell),
+        findings.release,
+    ) {
+        settings.iter_mut().for_each(SettingsFindings::forget_rules);
+    }
+    let tuning = Some(tuning);
     let (validation, left_out) = (None, Vec::new());
     Ok(Published { run, findings, manifest, validation, proof, left_out, settings, tuning })
 }

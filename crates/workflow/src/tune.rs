@@ -70,7 +70,7 @@ fn carry_out(
         // What is incomplete takes the place of nothing.
         return Err(error);
     }
-    run.published.place(true, run.session)?;
+    run.published.place(run.session)?;
     run.published.write()?;
     compared?;
     let ProvenRun { measured, published, session, .. } = run;

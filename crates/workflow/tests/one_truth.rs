@@ -2,20 +2,23 @@
 
 mod agreement;
 
+use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agreement::contradictions;
+use collrules_record::criteria::Criteria;
 use collrules_record::grid::Grid;
 use collrules_record::options::{
     Jobs, RefinementOptions, Scenario, SettingsOptions, Simulated, SystemOptions, TuneOptions, Validating,
 };
-use collrules_record::rundir::RunDir;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::rundir::{self, RunDir};
+use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::Collective;
-use collrules_workflow::campaign::Begin;
+use collrules_workflow::campaign::{Begin, RunPlace};
+use collrules_workflow::publish::Published;
 use collrules_workflow::start::start;
 use collrules_workflow::{Event, Session, WorkflowError, publish, tune, validate};
 
@@ -86,8 +89,20 @@ fn options(random: &mut Random, with_settings: bool) -> TuneOptions {
     }
 }
 
-/// Compares a tuning again: some of its sizes or all, with or without a repair.
+/// Resumes a tuning with other criteria, other time, or without a comparison.
+fn resume_again(random: &mut Random, run: &Path, options: &TuneOptions) -> Result<(), WorkflowError> {
+    let criteria = Criteria { min_gain: random.pick(&[0.03, 0.1, 0.6]), ..options.criteria };
+    let (validate, budget) = (random.below(3) > 0, random.pick(&[None, Some(Seconds(300.0))]));
+    let begin = Begin::tuning(TuneOptions { criteria, validate, budget, ..options.clone() }, run.to_owned());
+    let begin = Begin { place: RunPlace::Resumed(run.to_owned()), ..begin };
+    play(random.pick(&[3, usize::MAX]), |session| tune::tune(&begin, session)).map(drop)
+}
+
+/// Compares a tuning again: some of its sizes or all, with or without a repair. A look changes no file that jobs read, and
+/// takes no confirmation unless it shows a loss.
 fn compare_again(random: &mut Random, run: &Path, options: &TuneOptions) -> Result<(), WorkflowError> {
+    let state = || (Published::open(run).expect("a run"), fs::read(run.join(rundir::ENVIRONMENT)).ok());
+    let before = state();
     let validating = Validating {
         budget: None,
         repair: random.below(2) == 0,
@@ -98,7 +113,15 @@ fn compare_again(random: &mut Random, run: &Path, options: &TuneOptions) -> Resu
     let opened = publish::open(run, None)?;
     let patience = random.pick(&[2, 5, usize::MAX]);
     let is_whole = random.below(2) == 0;
-    play(patience, |session| validate::validate(&opened, is_whole, &validating, Vec::new(), None, session)).map(drop)
+    let compared =
+        play(patience, |session| validate::validate(&opened, is_whole, &validating, Vec::new(), None, session));
+    let after = state();
+    if !validating.repair {
+        assert_eq!(before.1, after.1);
+        let loses = compared.as_ref().is_ok_and(|compared| compared.loses());
+        assert!(!before.0.is_confirmed() || after.0.is_confirmed() || loses, "{}", after.0.verdict());
+    }
+    compared.map(drop)
 }
 
 /// Runs with these seeds say only what their files do. Returns how many have confirmed rules, and how many settings.
@@ -120,7 +143,10 @@ fn count_agreeing(seeds: RangeInclusive<u64>) -> (usize, usize) {
         for again in 0..=random.below(3) {
             if again > 0 {
                 // Nothing to compare is an error, and so is an interruption.
-                drop(compare_again(&mut random, &run, &options));
+                drop(match random.below(2) {
+                    0 => resume_again(&mut random, &run, &options),
+                    _ => compare_again(&mut random, &run, &options),
+                });
             }
             let scenario = options.system.jobs.clone();
             wrong
@@ -151,4 +177,11 @@ fn the_same_holds_for_other_seeds() {
 #[test]
 fn the_same_holds_with_settings() {
     assert!(count_agreeing(1001..=1006).1 > 2);
+}
+
+#[test]
+#[ignore = "takes an hour"]
+fn long_series_of_commands_say_only_what_files_do() {
+    count_agreeing(101..=1000);
+    count_agreeing(1007..=1500);
 }

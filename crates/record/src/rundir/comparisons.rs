@@ -19,7 +19,8 @@ pub struct ComparisonLog {
     file: Option<LineFile>,
     launches: Vec<ArmLaunch>,
     begun: Vec<(Stage, String)>,
-    concluded: Vec<Stage>,
+    /// Stages with a result, and the number of launches before it.
+    concluded: Vec<(Stage, usize)>,
 }
 
 impl ComparisonLog {
@@ -38,7 +39,7 @@ impl ComparisonLog {
                 Ok(ComparisonLine::Format(found)) => check_format(&path, found, FORMAT)?,
                 Ok(ComparisonLine::Launch(launch)) => log.launches.push(launch),
                 Ok(ComparisonLine::Begun(stage, about)) => log.begun.push((stage, about)),
-                Ok(ComparisonLine::Concluded(stage)) => log.concluded.push(stage),
+                Ok(ComparisonLine::Concluded(stage)) => log.concluded.push((stage, log.launches.len())),
                 Err(cause) => {
                     let cause = format!("line {}: {cause}; remove this line, and its launch is repeated", number + 1);
                     return Err(RunDirError::Damaged { path, cause });
@@ -65,7 +66,14 @@ impl ComparisonLog {
 
     /// Returns true if a stage ended with a result.
     pub fn is_concluded(&self, stage: Stage) -> bool {
-        self.concluded.contains(&stage)
+        self.concluded.iter().any(|(concluded, _)| *concluded == stage)
+    }
+
+    /// Returns true if a stage ended with a result for this arm.
+    pub fn is_concluded_for(&self, stage: Stage, arm: &Settings) -> bool {
+        let is_own = |launch: &ArmLaunch| launch.stage == stage && launch.arm == *arm;
+        let mut ends = self.concluded.iter().filter(|(concluded, _)| *concluded == stage).map(|(_, before)| *before);
+        ends.any(|before| self.launches[..before].iter().any(is_own))
     }
 
     /// Begins a validation, or resumes one that was interrupted on the same system and with the same options. Returns its
@@ -100,9 +108,10 @@ impl ComparisonLog {
 
     /// Records that a stage has a result.
     pub fn conclude(&mut self, stage: Stage) -> Result<(), RunDirError> {
-        if !self.is_concluded(stage) {
+        let last = self.launches.iter().rposition(|launch| launch.stage == stage).map_or(0, |last| last + 1);
+        if !self.concluded.iter().any(|(concluded, before)| *concluded == stage && *before >= last) {
             self.write(&ComparisonLine::Concluded(stage))?;
-            self.concluded.push(stage);
+            self.concluded.push((stage, self.launches.len()));
         }
         Ok(())
     }

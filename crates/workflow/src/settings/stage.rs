@@ -66,9 +66,13 @@ impl ProvenRun<'_, '_> {
 
     /// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
     pub(crate) fn choose_settings(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
-        let Some(search) = search else { return Ok(()) };
         let searching = Instant::now();
-        if let Some(mut found) = self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))? {
+        let is_left = |found: &SettingsFindings| found.chosen().is_some_and(|it| it.rules == RulesUse::NotCompared);
+        let found = match search {
+            Some(search) => self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))?,
+            None => self.published.settings.clone().filter(is_left),
+        };
+        if let Some(mut found) = found {
             self.compare_with_rules(&mut found)?;
             self.published.settings = Some(found);
         }
@@ -201,7 +205,12 @@ impl ProvenRun<'_, '_> {
     /// confirmed there.
     fn compare_with_rules(&mut self, found: &mut SettingsFindings) -> Result<(), WorkflowError> {
         let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
-        if !self.options.validate || self.published.rules_settings().is_empty() {
+        if self.published.rules_settings().is_empty() {
+            finalist.rules = RulesUse::LeftOut;
+            return Ok(());
+        }
+        if !self.options.validate {
+            finalist.rules = RulesUse::NotCompared;
             return Ok(());
         }
         let asked = self.published.weights();

@@ -43,6 +43,14 @@ impl ValidationSubject {
         round.unreached = count_unreached(round, self.tuned().iter().filter(|cell| self.is_ruled(**cell)));
     }
 
+    /// The tuned cells with a rule that a comparison did not reach.
+    pub(super) fn list_untimed(&self, validation: &Validation) -> Vec<Cell> {
+        let (tuned, round) = (self.tuned(), validation.round.iter());
+        let known: BTreeSet<Cell> = round.flat_map(Round::known).collect();
+        let is_left = |cell: &Cell| tuned.contains(cell) && self.is_ruled(*cell) && !known.contains(cell);
+        self.cells.iter().copied().filter(is_left).collect()
+    }
+
     /// Chooses the cells.
     pub(super) fn choose(&mut self, options: &Validating, survey: &Survey) -> Result<(), WorkflowError> {
         let layout = options.system.layout;

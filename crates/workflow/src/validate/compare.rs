@@ -8,7 +8,7 @@ use collrules_record::options::Validating;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Finalist, Settings, SettingsFailure, WholeValidation};
-use collrules_record::validation::{FORMAT, ValidationCriteria};
+use collrules_record::validation::{FORMAT, FailedCell, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
 use collrules_tuner::validation::{describe_check, describe_round};
@@ -70,7 +70,7 @@ pub(super) fn compare_tuning(
     let mut log = ComparisonLog::open(home)?;
     let stage = match stage {
         Some(stage) => stage,
-        None => log.begin_validation(&about(options, started)?)?,
+        None => log.begin_validation(&about(options, subject, whole, started)?)?,
     };
     if !is_concluded && log.launches().iter().any(|launch| launch.stage == stage) {
         session.say(&format!("resuming the comparison in {}", home.path().display()));
@@ -84,15 +84,16 @@ pub(super) fn compare_tuning(
     let rules = (!subject.is_empty()).then(|| arms.add(with_base(subject.job()))).transpose()?;
     let asked = whole.map(Published::weights).unwrap_or_default();
     let tuning = whole.map(|whole| arms.add(whole.switch().by_name())).transpose()?;
-    let mut subjects = if rules.is_some() { calls.subjects(&subject.cells) } else { Vec::new() };
+    let mut of_whole = BTreeSet::new();
     if tuning.is_some() {
         let cells = asked.keys().copied().chain(guard_cells(&asked, subject.ranks));
-        subjects.extend(cells.map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)));
-        subjects.extend(list_messages(&guard_patterns(&started.survey, subject.ranks)));
-        // Rules may have been decided on the same calls.
-        let mut known = BTreeSet::new();
-        subjects.retain(|it| known.insert(it.clone()));
+        of_whole.extend(cells.map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)));
+        of_whole.extend(list_messages(&guard_patterns(&started.survey, subject.ranks)));
     }
+    let mut subjects = if rules.is_some() { calls.subjects(&subject.cells) } else { Vec::new() };
+    // Rules may have been decided on the same calls.
+    subjects.retain(|it| !of_whole.contains(it));
+    subjects.extend(of_whole.iter().cloned());
     let compared_arms: Vec<Settings> = rules.iter().chain(&tuning).cloned().collect();
     let least = started.startup.0 + measuring_time(started.startup, subjects.len());
     let per_block = (1.0 + compared_arms.len() as f64) * least;
@@ -111,7 +112,7 @@ pub(super) fn compare_tuning(
     if !is_concluded && !options.chooses_cells() {
         subject.afford(launch, session);
         let kept: BTreeSet<Cell> = subject.cells.iter().copied().collect();
-        subjects.retain(|it| it.cell().is_none_or(|cell| kept.contains(&cell)));
+        subjects.retain(|it| of_whole.contains(it) || it.cell().is_some_and(|cell| kept.contains(&cell)));
     }
     session.tell(Event::Comparing { home, cells: subject.cells.len(), pairs: first, limit });
     let placement = Placement::new(
@@ -173,9 +174,17 @@ pub(super) fn compare_tuning(
     let known = |cell: Cell| subject.known(cell);
     let validation = rules.as_ref().map(|arm| {
         let mut round = describe_round(&compared, arm, (calls.decided, options.min_difference), known);
-        // When it had its result, sizes without a rule may have been left out for lack of time.
-        let is_counted = |cell: &&Cell| !is_concluded || subject.is_ruled(**cell);
+        // When it had its result, sizes without a rule or between others may have been left out for lack of time.
+        let is_counted = |cell: &&Cell| !is_concluded || subject.is_ruled(**cell) && known(**cell).tuned;
         round.unreached = count_unreached(&round, subject.cells.iter().filter(is_counted));
+        // A result of jobs that fail is that the rules make them fail.
+        if let Some(failure) = compared.failed.get(arm) {
+            let ruled = subject.cells.iter().copied().filter(|cell| subject.is_ruled(*cell));
+            let is_new = |cell: &Cell| !round.failed.iter().any(|failed| failed.cell == *cell);
+            let failed = ruled.filter(is_new).map(|cell| FailedCell { cell, with: true, why: failure.why.clone() });
+            let failed: Vec<FailedCell> = failed.collect();
+            round.failed.extend(failed);
+        }
         let check = |(condition, cells): &(Condition, Vec<Cell>)| {
             describe_check(&compared, arm, *condition, (cells, options.max_loss), known)
         };
@@ -230,10 +239,17 @@ fn refuse_bad_calls(
     Ok(())
 }
 
-/// The digest of what makes launches comparable: the system, and the options of calls.
-fn about(options: &Validating, started: &Started) -> Result<String, WorkflowError> {
+/// The digest of the question of a validation, which an interrupted one has to share to be resumed: what is compared, in
+/// which calls, on which system, with which options.
+fn about(
+    options: &Validating,
+    subject: &ValidationSubject,
+    whole: Option<&Published>,
+    started: &Started,
+) -> Result<String, WorkflowError> {
     let Validating { condition, timing, deploy, system, seed, .. } = options;
+    let compared = (subject.arm(&Settings::new())?, whole.map(|whole| whole.switch().by_name()), &subject.cells);
     let (version, hosts) = (started.survey.version.to_string(), &started.survey.hosts);
-    let text = serde_json::to_string(&(version, hosts, condition, timing, deploy, system.layout, seed))?;
+    let text = serde_json::to_string(&(compared, version, hosts, condition, timing, deploy, system.layout, seed))?;
     Ok(collrules_record::digest(text.as_bytes()))
 }

@@ -34,7 +34,7 @@ use collrules_tuner::comparison::MOST_BLOCKS;
 use collrules_tuner::validation::add_stretch;
 
 use crate::error::WorkflowError;
-use crate::evidence::RulesEvidence;
+use crate::evidence::{self, RulesEvidence};
 use crate::plan::{AGAIN, BudgetShares};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
@@ -170,12 +170,16 @@ pub fn validate(
         let before = home.validation()?.filter(|before| before.is_about(&subject.tuning.digests()));
         let reverted = before.as_ref().map(|before| before.reverted.clone()).unwrap_or_default();
         let mut found = Validation { reverted, ..found };
-        if options.chooses_cells() && subject.published.is_some() {
-            before.iter().for_each(|before| found.complete_from(before));
+        if let Some(before) = before.filter(|_| subject.published.is_some()) {
+            found.complete_from(&before);
+            subject.count_uncompared(&mut found);
+        } else if options.chooses_cells() && subject.published.is_some() {
             subject.count_uncompared(&mut found);
         }
+        // Sizes that the user left out stay as they are.
+        let untimed = if options.chooses_cells() { Vec::new() } else { subject.list_untimed(&found) };
         validation = Some(match options.repair {
-            true => remove_unconfirmed(&home, &mut started, &mut subject, found, &layouts, session)?,
+            true => remove_unconfirmed(&home, &mut started, &mut subject, found, &untimed, &layouts, session)?,
             false => found,
         });
     }
@@ -221,7 +225,7 @@ fn conclude(
         validation.iter().try_for_each(|validation| home.write_validation(validation))?;
     }
     published.validation = validation.clone().filter(|_| is_own);
-    published.place(true, session)?;
+    published.place(session)?;
     published.write()?;
     Ok(found)
 }
@@ -256,7 +260,7 @@ impl ProvenRun<'_, '_> {
             return Ok(());
         }
         // Comparisons in other layouts are about the files in place.
-        self.published.place(true, self.session)?;
+        self.published.place(self.session)?;
         let others = Instant::now();
         for other in run.layouts()? {
             if RulesEvidence::read(&other)?.validation.is_none() && !self.published.findings.changes_nothing() {
@@ -279,7 +283,7 @@ impl ProvenRun<'_, '_> {
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
         compared?;
         self.published.validation = own_result;
-        self.published.place(true, self.session)
+        self.published.place(self.session)
     }
 
     /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
@@ -357,10 +361,13 @@ impl ProvenRun<'_, '_> {
         let Self { measured, options, published, session } = self;
         let run = published.run.clone();
         let home = other.as_ref().map_or(&run, |(home, _)| home);
-        let is_concluded = !(measured.reopens && other.is_none()) && ComparisonLog::open(home)?.is_concluded(stage);
         let arrivals = measured.experiment.arrivals.clone();
         let mut system = measured.experiment.system.clone();
         let started = &mut measured.started;
+        let mut subject = ValidationSubject::of_run(published.clone(), started);
+        let arm = subject.arm(&base)?;
+        let is_concluded =
+            !(measured.reopens && other.is_none()) && ComparisonLog::open(home)?.is_concluded_for(stage, &arm);
         if limit.is_some_and(|limit| limit.0 < 4.0 * started.startup.0) && !is_concluded {
             if !stage.is_again() {
                 let layout = other.as_ref().map_or(String::new(), |(_, layout)| format!(" --layout {layout}"));
@@ -374,7 +381,6 @@ impl ProvenRun<'_, '_> {
             }
             return Ok(());
         }
-        let mut subject = ValidationSubject::of_run(published.clone(), started);
         if stage.is_again() {
             subject.cells = calls::ruled_cells(&subject);
         }
@@ -416,12 +422,18 @@ impl ProvenRun<'_, '_> {
                 before
             }
             (before, round) => {
+                // What an earlier comparison of the run removed stays removed.
+                let before = match before {
+                    None if !measured.reopens => evidence::validation_of(home)?.0,
+                    before => before,
+                };
                 let reverted = before.map(|before| before.reverted).unwrap_or_default();
                 Validation { reverted, round, ..validation }
             }
         };
         let layouts = OtherLayouts::read(&run, home)?;
-        let validation = remove_unconfirmed(home, started, &mut subject, validation, &layouts, session)?;
+        let untimed = subject.list_untimed(&validation);
+        let validation = remove_unconfirmed(home, started, &mut subject, validation, &untimed, &layouts, session)?;
         session.tell(Event::Compared { home, validation: &validation });
         if let Some(left) = subject.published {
             *published = left;

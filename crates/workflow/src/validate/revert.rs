@@ -46,13 +46,14 @@ impl OtherLayouts {
     }
 }
 
-/// Removes the rules that a comparison did not confirm, and records that in its result; `subject` is then the tuning that
-/// is left. Nothing changes if all are confirmed.
+/// Removes the rules that a comparison did not confirm, or did not reach, and records that in its result; `subject` is then
+/// the tuning that is left. Nothing changes if all are confirmed.
 pub(super) fn remove_unconfirmed(
     home: &RunDir,
     started: &mut Started,
     subject: &mut ValidationSubject,
     mut validation: Validation,
+    untimed: &[Cell],
     layouts: &OtherLayouts,
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
@@ -71,7 +72,11 @@ pub(super) fn remove_unconfirmed(
         }
         check.round.repaired.extend(lost.into_iter().chain(open));
     }
-    let repair = list_unconfirmed(subject, round, validation.criteria, layouts);
+    let kept: Vec<Cell> = round.cells.iter().filter(|it| it.verdict.holds()).map(|it| it.cell).collect();
+    let mut repair = list_unconfirmed(subject, round, validation.criteria, layouts);
+    let files = (&subject.tuning.table(), &subject.tuning.han_rules());
+    repair.ranges.extend(withdraw(untimed, &kept, files, subject.release));
+    repair.cells.extend(untimed);
     for cell in validation.round.iter_mut().flat_map(|round| &mut round.cells) {
         if cell.verdict == Outcome::Undecided && repair.carried.contains(&cell.cell) {
             cell.verdict = Outcome::Same;
@@ -80,7 +85,7 @@ pub(super) fn remove_unconfirmed(
     if repair.ranges.is_empty() {
         return Ok(validation);
     }
-    remove(home, started, subject, validation, repair, session)
+    remove(home, started, subject, validation, (repair, untimed), session)
 }
 
 /// Removes ranges of a tuning, as a result of a comparison.
@@ -89,7 +94,7 @@ fn remove(
     started: &mut Started,
     subject: &mut ValidationSubject,
     mut validation: Validation,
-    repair: Repair,
+    (repair, untimed): (Repair, &[Cell]),
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
     let before = subject.clone();
@@ -101,6 +106,8 @@ fn remove(
     validation.digests = subject.tuning.digests();
     validation.settings = subject.job();
     if let Some(round) = &mut validation.round {
+        round.unreached =
+            round.unreached.saturating_sub(repair.cells.iter().filter(|cell| untimed.contains(cell)).count());
         let compared = round.cells.iter().map(|it| it.cell);
         let compared = compared.filter(|cell| is_gone(before.known(*cell), subject.known(*cell)));
         let gone: BTreeSet<Cell> = compared.chain(repair.cells).collect();

@@ -17,6 +17,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable};
 use collrules_runner::{RunnerError, serving};
 
+use crate::comparison::Arms;
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::Session;
@@ -129,6 +130,11 @@ impl ValidationSubject {
     pub(super) fn job(&self) -> Settings {
         let run = self.published.as_ref().map(|published| &published.run);
         run.map_or(self.tuning.clone(), |run| tuning::as_pinned(run, self.tuning.clone())).settings().by_name()
+    }
+
+    /// What tells its launches under some settings from others.
+    pub(super) fn arm(&self, base: &Settings) -> Result<Settings, WorkflowError> {
+        Arms::default().add(self.job().into_iter().chain(base.clone()).collect())
     }
 
     /// The tuning as the user named it.

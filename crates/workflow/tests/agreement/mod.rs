@@ -112,6 +112,23 @@ impl Truth {
     }
 }
 
+/// The sizes of a confirmed tuning whose rule, of those that jobs read, was in no launch that counts, or did not hold.
+pub(crate) fn list_unlaunched(published: &Published) -> Vec<Cell> {
+    let chosen = published.settings.as_ref().and_then(|found| found.chosen());
+    let round = match chosen {
+        Some(chosen) => chosen.under.as_ref(),
+        None => published.validation.as_ref().and_then(|validation| validation.round.as_ref()),
+    };
+    let (whole, release) = (published.whole(), published.findings.release);
+    let choice = |cell: Cell| whole.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
+    let is_shown = |cell: Cell| {
+        let found = round.and_then(|round| round.cells.iter().find(|it| it.cell == cell));
+        found.is_some_and(|it| it.served == choice(cell) && it.verdict.holds() && it.speedup.samples > 0)
+    };
+    let cells = published.findings.cells.iter().map(|found| found.cell).filter(|_| published.is_confirmed());
+    cells.filter(|cell| !choice(*cell).is_builtin() && !is_shown(*cell)).collect()
+}
+
 /// Sizes of a communicator with a printed speedup.
 #[derive(Debug)]
 struct Printed {
@@ -181,6 +198,9 @@ pub(crate) fn contradictions(run: &Path) -> Vec<String> {
     check_page(&truth, &run, is_compared, &mut wrong);
     check_tree(&truth, &run, is_compared, &mut wrong);
     check_comments(&published, &mut wrong);
+    wrong.extend(
+        list_unlaunched(&published).iter().map(|cell| format!("{cell}: confirmed without a launch of its rule")),
+    );
     wrong
 }
 

@@ -8,6 +8,7 @@ mod analyze;
 mod anytime;
 mod decide;
 mod drift;
+mod evidence;
 mod han;
 mod layouts;
 mod repair;

@@ -15,6 +15,7 @@ use collrules_record::options::{SystemOptions, TuneOptions, Validating};
 use collrules_record::rundir::{RULES, RunDir};
 use collrules_record::validation::{Outcome, Round};
 use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Seconds, Survey, Tuning};
+use collrules_rules::deploy::RULES_FILE;
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, load};
 use collrules_runner::launch::LaunchPlan;
@@ -35,14 +36,16 @@ struct Mortal {
     /// Time that a launch takes to start.
     pause: Duration,
     launches: Rc<Counter<u32>>,
+    /// Starts of jobs with rules before each of them dies.
+    healthy: Option<u32>,
 }
 
-fn died() -> RunnerError {
+fn died(outside: bool) -> RunnerError {
     RunnerError::JobDied {
         status: "a rank was ended".to_owned(),
         doing: "testing".to_owned(),
         output: String::new(),
-        outside: true,
+        outside,
     }
 }
 
@@ -77,7 +80,7 @@ impl Backend for Mortal {
             if let Some(left) = &mut left {
                 if *left == 0 {
                     self.lives.set(self.lives.get() - 1);
-                    return Err(died());
+                    return Err(died(true));
                 }
                 *left -= 1;
             }
@@ -89,7 +92,16 @@ impl Backend for Mortal {
         self.launches.set(self.launches.get() + plans.len() as u32);
         if let Some(left) = self.lives.get().checked_sub(1) {
             self.lives.set(left);
-            return Err(JobFailure { job: 0, subject: None, error: died() });
+            return Err(JobFailure { job: 0, subject: None, error: died(true) });
+        }
+        let is_ruled = |plan: &LaunchPlan| {
+            plan.deployment.as_ref().is_some_and(|deployment| deployment.settings.contains_key(RULES_FILE))
+        };
+        if let (Some(job), Some(healthy)) = (plans.iter().position(is_ruled), &mut self.healthy) {
+            let Some(left) = healthy.checked_sub(1) else {
+                return Err(JobFailure { job, subject: None, error: died(false) });
+            };
+            *healthy = left;
         }
         self.cluster.start_jobs(plans)
     }
@@ -126,6 +138,8 @@ pub(crate) struct Stage {
     pub(crate) failures: u32,
     /// Blocks of comparisons in a session, before it is interrupted.
     pub(crate) patience: usize,
+    /// Starts of jobs with rules before each of them dies; none if they live.
+    pub(crate) healthy: Option<u32>,
     /// The batch job of a session.
     pub(crate) allocation: Option<Allocation>,
 }
@@ -142,6 +156,7 @@ impl Stage {
             deaths: 0,
             failures: 20,
             patience: usize::MAX,
+            healthy: None,
             allocation: None,
         }
     }
@@ -223,10 +238,11 @@ impl Stage {
     pub(crate) fn play<T>(&mut self, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
         let lives = Rc::new(Counter::new(self.deaths));
         let (pause, launches, allocation) = (self.pause, Rc::clone(&self.launches), self.allocation.clone());
+        let healthy = self.healthy;
         let mortal = move |system: &SystemOptions, stop: &Arc<AtomicBool>| {
             let started = start(system, stop)?;
             let (lives, launches) = (Rc::clone(&lives), Rc::clone(&launches));
-            let backend = Box::new(Mortal { cluster: started.backend, lives, pause, launches });
+            let backend = Box::new(Mortal { cluster: started.backend, lives, pause, launches, healthy });
             Ok(Started { backend: backend as Box<dyn Backend>, allocation: allocation.clone(), ..started })
         };
         let (notes, concluded, compared) = (&mut self.notes, &mut self.concluded, &mut self.compared);

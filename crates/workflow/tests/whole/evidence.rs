@@ -1,0 +1,148 @@
+//! What a resumed or later command makes of what an earlier one compared.
+
+use collrules_record::comparison::Stage as Step;
+use collrules_record::rundir::{self, ComparisonLog};
+use collrules_record::settings::RulesUse;
+use collrules_report::outcome;
+use collrules_workflow::campaign::{Begin, RunPlace};
+use collrules_workflow::publish::Published;
+use collrules_workflow::tune::tune;
+
+use crate::agreement::list_unlaunched;
+use crate::stage::{Stage, bcast, tuning, verdicts};
+
+/// Rules that lose at 1 MiB, as fresh launches show.
+const DECEIVED: &str = "--simulate=deceptive --sizes 4K,64K,1M --refine 0 --calls 20";
+
+/// A node with settings to find.
+const HOST: &str = "--simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --refine 0 --launches 2 \
+                    --ops bcast,allreduce --sizes 8,512,4K,32K,256K,1M --only-settings";
+
+const FOUND: &str = "--setting smsc=^cma --setting btl_sm_eager_limit=16384";
+
+impl Stage {
+    /// Resumes the run with other options.
+    fn resume_with(&mut self, words: &str) -> Published {
+        let again = Begin { place: RunPlace::Resumed(self.path()), ..Begin::tuning(tuning(words), self.path()) };
+        self.play(|session| tune(&again, session)).unwrap()
+    }
+
+    fn count_launches(&self) -> usize {
+        ComparisonLog::open(&self.run()).unwrap().launches().len()
+    }
+}
+
+#[test]
+fn rules_that_were_never_launched_are_not_confirmed() {
+    let host = format!("{HOST} {FOUND}");
+    for words in [&format!("{DECEIVED} --no-settings")[..], &host] {
+        let (mut stage, _) = Stage::tuned(&format!("{words} --min-gain 90"));
+        let ruled = stage.resume_with(&format!("{words} --no-validate --min-gain 3"));
+        assert!(!ruled.findings.changes_nothing());
+        assert_eq!(list_unlaunched(&ruled), [], "{words}: {}", ruled.verdict());
+        let launched = stage.count_launches();
+        let compared = stage.resume_with(&format!("{words} --min-gain 3"));
+        assert!(compared.is_confirmed(), "{words}: {}", compared.verdict());
+        assert_eq!(list_unlaunched(&compared), [], "{words}");
+        assert!(stage.count_launches() > launched, "{words}");
+    }
+}
+
+/// Without the result of the search the launches of its stages remain; those of rules that are gone say nothing about the
+/// rules that are left.
+#[test]
+fn a_lost_result_of_a_search_is_found_again() {
+    let (mut stage, published) = Stage::tuned(&format!("{HOST} {FOUND}"));
+    assert!(published.is_confirmed());
+    std::fs::remove_file(stage.path().join(rundir::SETTINGS)).unwrap();
+    let again = stage.resume().unwrap();
+    assert!(again.is_confirmed(), "{}", again.verdict());
+    assert_eq!(list_unlaunched(&again), []);
+    let chosen = |published: &Published| published.settings.as_ref().unwrap().chosen().unwrap().clone();
+    assert_eq!(
+        (chosen(&again).settings, chosen(&again).rules),
+        (chosen(&published).settings, chosen(&published).rules)
+    );
+}
+
+/// Values with which jobs fail are known after an interruption, too.
+#[test]
+fn settings_with_values_that_fail_survive_an_interruption_anywhere() {
+    let words = format!("{HOST} {FOUND} --calls 5 --setting coll_sm_priority=90 --setting btl_sm_fbox_threshold=1");
+    let (stage, published) = Stage::tuned(&words);
+    let found = published.settings.unwrap();
+    assert!(!found.failed.is_empty() && found.chosen.is_some());
+    let blocks = ComparisonLog::open(&stage.run()).unwrap();
+    let is_of = |step: Step| blocks.launches().iter().filter(|it| it.stage == step).map(|it| it.block + 1).max();
+    let searched: u32 = [Step::Rules, Step::Alone, Step::Foldover, Step::Tuning].into_iter().filter_map(is_of).sum();
+    for patience in [searched / 2, searched - 1, searched, searched + 1].map(|blocks| blocks as usize) {
+        let mut stage = Stage::new();
+        stage.patience = patience;
+        let ended = stage.tune(&words);
+        stage.patience = usize::MAX;
+        let again = ended.or_else(|_| stage.resume()).unwrap().settings.unwrap();
+        assert_eq!((again.chosen, again.finalists), (found.chosen, found.finalists.clone()), "after {patience} blocks");
+    }
+}
+
+#[test]
+fn an_interrupted_comparison_of_some_sizes_answers_no_question_about_all() {
+    let (mut stage, _) = Stage::tuned(&format!("{DECEIVED} --no-validate"));
+    stage.patience = 5;
+    assert!(stage.validate("--budget none --pairs 6 --sizes 64K --np 8").is_err());
+    stage.patience = usize::MAX;
+    let round = stage.validate("--budget none --pairs 6").unwrap().validation.unwrap().round.unwrap();
+    assert!(round.unreached == 0 && round.cells.iter().all(|cell| cell.speedup.samples >= 6));
+    assert!([4 << 10, 64 << 10, 1 << 20].iter().all(|bytes| verdicts(&round).contains_key(&bcast(*bytes))));
+}
+
+/// What was shown by many launches stays shown after a look with two of them.
+#[test]
+fn a_look_takes_no_confirmation() {
+    let (mut stage, published) = Stage::tuned(DECEIVED);
+    assert!(published.is_confirmed());
+    let files = |stage: &Stage| [rundir::RULES, rundir::MCA_PARAMS, rundir::ENVIRONMENT].map(|name| stage.read(name));
+    let before = files(&stage);
+    stage.pause = std::time::Duration::from_millis(100);
+    for words in ["--budget 0.1s --pairs 2", "--budget 0.1s --pairs 2 --sizes 4K,64K --np 8"] {
+        assert!(!stage.validate(words).unwrap().loses());
+        let now = Published::open(&stage.path()).unwrap();
+        assert!(now.is_confirmed() && list_unlaunched(&now).is_empty(), "{words}: {}", now.verdict());
+        assert_eq!(before[2], files(&stage)[2], "{words}");
+    }
+}
+
+#[test]
+fn a_validation_times_all_that_settings_could_harm() {
+    let (mut stage, published) = Stage::tuned(&format!("{HOST} {FOUND}"));
+    let searched = published.settings.unwrap().chosen().unwrap().guarded.len();
+    let whole = stage.validate("--budget 60s").unwrap().settings.unwrap().validation.unwrap().compared.unwrap();
+    assert_eq!(whole.guarded.len(), searched);
+}
+
+/// A result of jobs that die is that they die.
+#[test]
+fn rules_whose_jobs_die_are_refuted_and_removed() {
+    let (mut stage, published) = Stage::tuned(DECEIVED);
+    assert!(published.is_confirmed());
+    for earlier in [0, 3] {
+        stage.healthy = Some(earlier);
+        let validated = stage.validate("--budget none").unwrap();
+        assert!(validated.loses(), "after {earlier} launches");
+        assert!(!validated.validation.unwrap().round.unwrap().failed.is_empty());
+    }
+    let repaired = stage.validate("--budget none --repair").unwrap();
+    assert!(!repaired.loses() && Published::open(&stage.path()).unwrap().findings.changes_nothing());
+}
+
+#[test]
+fn rules_that_were_not_compared_under_settings_are_said_to_be_left_out() {
+    let (_stage, published) = Stage::tuned(&format!("{HOST} {FOUND} --no-validate"));
+    assert!(!published.findings.changes_nothing());
+    assert_eq!(published.settings.as_ref().unwrap().chosen().unwrap().rules, RulesUse::NotCompared);
+    let count = |published: &Published| outcome::lines(&published.findings, &published.context(), "", None).len();
+    let said = count(&published);
+    let mut unsaid = published;
+    unsaid.settings.iter_mut().for_each(|found| found.leave_out_rules());
+    assert_eq!(count(&unsaid) + 1, said);
+}
