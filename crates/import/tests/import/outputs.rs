@@ -151,7 +151,7 @@ fn a_header_within_a_table_begins_another_output() {
         ("\ncollective,algorithm_id,message_bytes,comm_size,median_us\nallreduce,3,4096,32,8.5\n", "refused"),
         ("collective,algorithm_id,message_bytes,comm_size,latency\nallreduce,3,4096,32,8.5\n", "refused"),
         ("coll,algorithm,m,n,t\nallreduce,3,4096,32,8.5\n", "refused"),
-        ("Collective,Algorithmus,Groesse,Prozesse,Zeit\nallreduce,3,4096,32,8.5\n", "refused"),
+        ("Collective,Verfahren,Groesse,Prozesse,Zeit\nallreduce,3,4096,32,8.5\n", "refused"),
         ("collective,algorithm_id,message_bytes,comm_size\nallreduce,3,4096,32\n", "refused"),
         ("#collective,algorithm_id,message_bytes,comm_size,avg_us\nallreduce,3,4096,32,8.5\n", BOTH),
         ("# made by sweep.sh, size and time as printed\nallreduce,3,32,4096,8.5\n", BOTH),

@@ -131,14 +131,14 @@ fn delays(found: &Irregular) -> Option<String> {
 
 /// Describes the calls with which delays were compared; for `unknown` of `all` levels there are none.
 fn describe_controls(one_host: bool, all: usize, unknown: usize) -> String {
-    let others = "ther calls of these launches that take at least half as long";
+    let others = "other calls of these launches that take at least half as long";
     let (with, none) = match one_host {
-        true => (format!("O{others}"), String::new()),
-        false => (format!("Calls inside one host, or o{others},"), "no calls inside one host, and ".to_owned()),
+        true => (others.replacen('o', "O", 1), ""),
+        false => (format!("Calls inside one host, or {others},"), "no calls inside one host, and "),
     };
     match unknown {
         0 => format!("{with} show them as often."),
-        _ if unknown == all => format!("There are {none}no o{others}, to compare with."),
+        _ if unknown == all => format!("There are {none}no {others}, to compare with."),
         _ => format!("{with} show them as often. For {unknown} of them there are no such calls to compare with."),
     }
 }

@@ -300,11 +300,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
                             self.separate(self.base.clone(), format!("jobs fail next to others ({why})"));
                         }
                     }
-                    Err(failed) => self.give_up(failed, failures)?,
+                    Err(failed) => self.give_up(*failed, failures)?,
                 }
                 continue;
             }
-            self.give_up(failed, failures)?;
+            self.give_up(*failed, failures)?;
         }
     }
 
@@ -351,7 +351,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         (stage, block): (Stage, u32),
         (jobs, apart): (&[Settings], Option<&str>),
         subjects: Option<&BTreeSet<ArmSubject>>,
-    ) -> Result<Result<Vec<ArmLaunch>, ArmLaunch>, WorkflowError> {
+    ) -> Result<Result<Vec<ArmLaunch>, Box<ArmLaunch>>, WorkflowError> {
         let (at, began, wanted) = (now(), Instant::now(), self.wanted(subjects));
         let (plans, order) = self.plan((stage, block), jobs, &wanted);
         let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(stage, jobs, it)).collect();
@@ -398,7 +398,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             Err(JobFailure { job, subject, error }) if error.is_of_job() => {
                 let subject = subject.filter(|_| !error.came_from_outside()).map(|subject| order[subject].0.clone());
                 let failure = LaunchFailure { why: first_line(&error), subject };
-                return Ok(Err(ArmLaunch { outcome: Err(failure), ..empty(&jobs[job], seconds(0.0)) }));
+                return Ok(Err(Box::new(ArmLaunch { outcome: Err(failure), ..empty(&jobs[job], seconds(0.0)) })));
             }
             Err(JobFailure { error, .. }) => return Err(error.into()),
         };
