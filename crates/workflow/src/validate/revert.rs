@@ -114,11 +114,13 @@ fn remove(
         let gone: Vec<Cell> = gone.into_iter().collect();
         let ruled = gone.iter().filter(|cell| before.is_ruled(**cell));
         let ruled: Vec<String> = ruled.map(ToString::to_string).collect();
-        session.say(&format!(
-            "removed the rules for {} that fresh launches did not confirm: {}",
-            counted(ruled.len(), "size"),
-            some(&ruled, LISTED)
-        ));
+        if !ruled.is_empty() {
+            session.say(&format!(
+                "removed the rules for {} that fresh launches did not confirm: {}",
+                counted(ruled.len(), "size"),
+                some(&ruled, LISTED)
+            ));
+        }
         round.repaired.extend(gone);
         round.repaired.sort_unstable();
         round.repaired.dedup();
