@@ -107,6 +107,8 @@ pub struct Importer {
     matched: bool,
     /// The directory of the Open MPI that commands in files name.
     installation: Option<String>,
+    /// Number of timings of a file that is refused after it was read.
+    refused: usize,
 }
 
 /// Largest number of lines that a message names.
@@ -126,6 +128,7 @@ impl Importer {
             on_host: None,
             matched: false,
             installation: None,
+            refused: 0,
         }
     }
 
@@ -153,7 +156,8 @@ impl Importer {
     pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> bool {
         self.add_file(file, parts, bytes).unwrap_or_else(|why| {
             let (line, why) = why.split();
-            self.report(file, line, fault(FindingCode::UnusableFile, why.to_string()));
+            let refused = std::mem::take(&mut self.refused);
+            self.report(file, line, fault(FindingCode::UnusableFile, why.to_string()).of_timings(refused));
             false
         })
     }
@@ -235,6 +239,8 @@ impl Importer {
             Ok((needed(facts, name)?, note))
         };
         let Parsed { outputs, banners, mut faults, .. } = parsed;
+        self.refused = outputs.iter().map(|output| output.raws.len()).sum::<usize>()
+            + faults.iter().map(|(_, fault)| fault.timings).sum::<usize>();
         let mut timings = Vec::new();
         let mut notes = BTreeSet::new();
         let mut empty: Option<(u64, usize)> = None;
@@ -319,6 +325,7 @@ impl Importer {
             return Err(ImportError::NoTimings);
         }
         faults.into_iter().for_each(|(line, fault)| self.report(&source.file, line, fault));
+        self.refused = 0;
         source.timings = timings.len();
         self.sources.push(source);
         self.timings.append(&mut timings);
