@@ -35,7 +35,7 @@ fn jobs_take_turns_and_sleep_in_between() {
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let (ran, launches) = compare(mpi, scratch.path(), None);
-        assert!(launches.len() >= 9, "four blocks, the first with a control: {}\n{}", launches.len(), ran.stderr);
+        assert!(launches.len() >= 5, "two blocks, the first with a control: {}\n{}", launches.len(), ran.stderr);
         assert!(launches.iter().all(|launch| launch.apart.is_none() && launch.outcome.is_ok()), "{launches:?}");
         let blocks = launches.iter().map(|launch| launch.block).max().unwrap() + 1;
         let controls = launches.iter().filter(|launch| launch.arm.is_empty()).count() as u32 - blocks;
