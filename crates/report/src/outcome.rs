@@ -126,6 +126,10 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
     let open = validation.unconfirmed().len();
     let unreached = validation.round.as_ref().map_or(0, |round| round.unreached);
     let sizes = |count| counted(count, "size");
+    if let Some(control) = validation.control_that_is_off().filter(|_| !validation.loses()) {
+        let why = format!("the default is {} as fast as itself in these launches", ratio(control));
+        return verdict(VerdictWord::NotConfirmed, why);
+    }
     match (validation.is_confirmed(), fates.confirmed) {
         (true, 0) if fates.dropped + fates.undecided == 0 => {
             verdict(VerdictWord::NoDifference, "no size that was compared has a rule")

@@ -50,6 +50,7 @@ fn failures(failed: &[FailedCell]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::Estimate;
     use collrules_record::validation::Outcome;
 
     use super::super::fixture::validation;
@@ -62,6 +63,16 @@ mod tests {
         assert!(said[1].contains("0.50x (0.45 to 0.55)"), "{said:?}");
         let said = sentences(&validation(Outcome::Undecided, 0.85));
         assert!(said[0].contains("NOT CONFIRMED: the rules for 1 size are undecided"), "{said:?}");
+    }
+
+    #[test]
+    fn a_control_that_is_off_is_the_reason() {
+        let mut validation = validation(Outcome::Faster, 1.5);
+        assert!(validation.is_confirmed());
+        let round = validation.round.as_mut().expect("compared");
+        round.control = Some(Estimate { point: 1.1, low: Some(1.05), high: Some(1.15), level: 0.99, samples: 8 });
+        assert!(!validation.is_confirmed());
+        assert!(sentences(&validation)[0].contains("the default is 1.10x (1.05 to 1.15) as fast as itself"));
     }
 
     #[test]
