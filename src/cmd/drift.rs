@@ -8,7 +8,7 @@ use collrules_workflow::drift::{self, Drifting};
 
 use crate::exit::Exit;
 use crate::options::{EventArgs, Given};
-use crate::progress::Output;
+use crate::progress::OutputMode;
 use crate::{screen, session};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
     let recorded = drift::as_measured(&args.run)?;
     args.given.refuse_other_jobs(&recorded.jobs)?;
     options.system = args.given.over(recorded)?;
-    let repeated = session::with(args.events.failures, Output::new(args.events.json), |session| {
+    let repeated = session::with(args.events.failures, OutputMode::new(args.events.json), |session| {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;
     if !args.events.json {

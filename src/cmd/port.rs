@@ -25,7 +25,7 @@ use super::merge::{self, MergeInput};
 use super::summary;
 use crate::exit::Exit;
 use crate::options::named_or_new;
-use crate::progress::Output;
+use crate::progress::OutputMode;
 use crate::screen::{self, wrapped};
 use crate::session::{self, FAILURES};
 
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
     if args.dry_run {
         return Ok(Exit::DONE);
     }
-    let output = Output::new(args.json);
+    let output = OutputMode::new(args.json);
     match task {
         PortTask::Tune(mut begin) => {
             begin.place = RunPlace::New(named_or_new(args.out.as_deref(), "run"));
@@ -116,7 +116,7 @@ fn compare(
     let run = published.run.path();
     let opened = publish::open(run, None)?;
     let arrivals = validate::as_measured(&opened)?.map(|measured| measured.arrivals).unwrap_or_default();
-    let validated = session::with(FAILURES, Output::new(args.json), |session| {
+    let validated = session::with(FAILURES, OutputMode::new(args.json), |session| {
         validate::validate(&opened, false, validating, arrivals, out, session)
     })?;
     let loses = validated.loses();

@@ -9,7 +9,7 @@ use collrules_workflow::{WorkflowError, publish, validate};
 use super::profile;
 use crate::exit::Exit;
 use crate::options::{EventArgs, Given};
-use crate::progress::Output;
+use crate::progress::OutputMode;
 use crate::{screen, session};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, WorkflowError> {
     if let Some(profile) = args.given.profile(&options.condition) {
         arrivals = profile::read_arrivals(profile)?;
     }
-    let validated = session::with(args.events.failures, Output::new(args.events.json), |session| {
+    let validated = session::with(args.events.failures, OutputMode::new(args.events.json), |session| {
         validate::validate(&tuning, args.rules.is_dir(), &options, arrivals, args.out.as_deref(), session)
     })?;
     let loses = validated.loses();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use collrules_record::validation::Outcome;
-use collrules_tuner::results::comparison::{Advice, Comparison};
+use collrules_tuner::results::comparison::{Advice, RunComparison};
 use collrules_tuner::results::limitation::Limitation;
 
 use crate::page::{browser, show};
@@ -21,7 +21,7 @@ fn compared(before: &Path, after: &Path, format: &str) -> Ran {
     command.output().unwrap().into()
 }
 
-fn comparison(before: &Path, after: &Path) -> Comparison {
+fn comparison(before: &Path, after: &Path) -> RunComparison {
     serde_json::from_str(&compared(before, after, "json").exits(0).stdout).unwrap()
 }
 

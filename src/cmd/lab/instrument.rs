@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::cmd::dry_run;
 use crate::exit::Exit;
 use crate::options::{SessionArgs, named_or_new};
-use crate::progress::{Output, say};
+use crate::progress::{OutputMode, say};
 use crate::{interrupt, screen, session};
 
 /// Options of every instrument.
@@ -52,7 +52,7 @@ pub(crate) fn run<I: Instrument>(
         (None, resumed) => {
             let new = || RunPlace::New(named_or_new(out, I::NAME));
             let place = resumed.clone().map_or_else(new, RunPlace::Resumed);
-            let output = Output::new(args.events.json);
+            let output = OutputMode::new(args.events.json);
             let (run, found) =
                 session::with(args.events.failures, output, |session| instrument::run(instrument, &place, session))?;
             (Some(run), found)

@@ -10,7 +10,7 @@ use collrules_workflow::WorkflowError;
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;
 use crate::options::named_or_new;
-use crate::progress::Output;
+use crate::progress::OutputMode;
 use crate::{screen, session};
 
 #[derive(Clone, Debug, Args)]
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Exit, WorkflowError> {
     }
     let new = || named_or_new(out.as_deref(), OneStudy::NAME);
     let (out, resumes) = (args.resume.clone().unwrap_or_else(new), args.resume.is_some());
-    let (document, studies) = session::with(args.events.failures, Output::new(args.events.json), |session| {
+    let (document, studies) = session::with(args.events.failures, OutputMode::new(args.events.json), |session| {
         compare_variants(&study, &variants, input, &out, resumes, session)
     })?;
     let exit = exit(studies.values().all(|study| study.failed_defaults().is_empty()));

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
-use super::model::{Block, Document, Part, SIMULATED, Table, join};
+use super::model::{Block, Document, SIMULATED, Section, Table, join};
 use crate::plain;
 use crate::words::wrapped;
 
@@ -38,11 +38,13 @@ fn text(block: &Block, width: usize) -> String {
         Block::Table(table) => table.text(width),
         Block::Commands(lines) => join(lines.iter().map(|line| plain::line(line)), "\n"),
         Block::Figure { rows, .. } => join(rows.iter().map(|table| table.text(width)), "\n"),
-        Block::Part(Part { open: false, .. }) => String::new(),
-        Block::Part(Part { title, blocks, .. }) => match join(blocks.iter().map(|block| text(block, width)), "\n") {
-            empty if empty.is_empty() => empty,
-            content => format!("{}:\n{content}", plain::line(title)),
-        },
+        Block::Section(Section { open: false, .. }) => String::new(),
+        Block::Section(Section { title, blocks, .. }) => {
+            match join(blocks.iter().map(|block| text(block, width)), "\n") {
+                empty if empty.is_empty() => empty,
+                content => format!("{}:\n{content}", plain::line(title)),
+            }
+        }
     }
 }
 
