@@ -10,7 +10,7 @@ use crate::progress::{OutputMode, Reporter};
 pub(crate) const FAILURES: u32 = 20;
 
 /// Runs a workflow, whose events go to a reporter.
-pub(crate) fn with<T>(failures: u32, output: OutputMode, run: impl FnOnce(&mut Session<'_>) -> T) -> T {
+pub(crate) fn run_in_session<T>(failures: u32, output: OutputMode, run: impl FnOnce(&mut Session<'_>) -> T) -> T {
     let mut reporter = Reporter::new(output);
     let mut watch = |event: Event<'_>| reporter.see(&event);
     run(&mut Session { stop: interrupt::flag(), failures, command: command_line(), start: &start, watch: &mut watch })
@@ -21,7 +21,7 @@ pub(crate) fn command_line() -> Vec<String> {
     std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
-/// Like [`with`], for workflows that start no campaign.
+/// Like [`run_in_session`], for workflows that start no campaign.
 pub(crate) fn plain<T>(run: impl FnOnce(&mut Session<'_>) -> T) -> T {
-    with(0, OutputMode::Text, run)
+    run_in_session(0, OutputMode::Text, run)
 }

@@ -9,7 +9,8 @@ use collrules_workflow::drift::{self, Drifting};
 use crate::exit::Exit;
 use crate::options::{EventArgs, Given};
 use crate::progress::OutputMode;
-use crate::{screen, session};
+use crate::screen;
+use crate::session::run_in_session;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
     let recorded = drift::as_measured(&args.run)?;
     args.given.refuse_other_jobs(&recorded.jobs)?;
     options.system = args.given.over(recorded)?;
-    let repeated = session::with(args.events.failures, OutputMode::new(args.events.json), |session| {
+    let repeated = run_in_session(args.events.failures, OutputMode::new(args.events.json), |session| {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;
     if !args.events.json {

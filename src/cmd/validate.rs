@@ -10,7 +10,8 @@ use super::profile;
 use crate::exit::Exit;
 use crate::options::{EventArgs, Given};
 use crate::progress::OutputMode;
-use crate::{screen, session};
+use crate::screen;
+use crate::session::run_in_session;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, WorkflowError> {
     if let Some(profile) = args.given.profile(&options.condition) {
         arrivals = profile::read_arrivals(profile)?;
     }
-    let validated = session::with(args.events.failures, OutputMode::new(args.events.json), |session| {
+    let validated = run_in_session(args.events.failures, OutputMode::new(args.events.json), |session| {
         validate::validate(&tuning, args.rules.is_dir(), &options, arrivals, args.out.as_deref(), session)
     })?;
     let loses = validated.loses();

@@ -17,7 +17,8 @@ use crate::cmd::dry_run;
 use crate::exit::Exit;
 use crate::options::{SessionArgs, named_or_new};
 use crate::progress::{OutputMode, say};
-use crate::{interrupt, screen, session};
+use crate::session::{self, run_in_session};
+use crate::{interrupt, screen};
 
 /// Options of every instrument.
 #[derive(Clone, Debug, Args)]
@@ -54,7 +55,7 @@ pub(crate) fn run<I: Instrument>(
             let place = resumed.clone().map_or_else(new, RunPlace::Resumed);
             let output = OutputMode::new(args.events.json);
             let (run, found) =
-                session::with(args.events.failures, output, |session| instrument::run(instrument, &place, session))?;
+                run_in_session(args.events.failures, output, |session| instrument::run(instrument, &place, session))?;
             (Some(run), found)
         }
     };

@@ -23,7 +23,7 @@ pub fn document(comparison: &RunComparison) -> Document {
         tables::numbers(comparison),
         Block::open("differences", "What differs", vec![Block::table(["what", "before", "after"], differences)]),
         Block::open("default", "The default changed", vec![tables::changed(comparison)]),
-        Block::open("rules", "The choice changed", vec![tables::reserved(comparison)]),
+        Block::open("rules", "The choice changed", vec![tables::changed_choices(comparison)]),
     ];
     let (headline, class) = match comparison.advice() {
         Advice::Unknown if cells.is_empty() => ("The runs cannot be compared", "open"),

@@ -24,7 +24,7 @@ pub(super) fn numbers(comparison: &RunComparison) -> Block {
         ("speed of the default, now over then (geometric mean)", speedup),
         ("sizes with a faster default", changed(Outcome::Faster)),
         ("sizes with a slower default", changed(Outcome::Slower)),
-        ("sizes with another rule", comparison.reserved().count().to_string()),
+        ("sizes with another rule", comparison.changed_choices().count().to_string()),
         ("sizes without a time of the earlier rule", (all - comparison.judged().count()).to_string()),
         ("sizes of the earlier run alone", before.to_string()),
         ("sizes of the later run alone", after.to_string()),
@@ -72,7 +72,7 @@ pub(super) fn changed(comparison: &RunComparison) -> Block {
 }
 
 /// Lists the changes of the choice, neighbouring sizes on one line.
-pub(super) fn reserved(comparison: &RunComparison) -> Block {
+pub(super) fn changed_choices(comparison: &RunComparison) -> Block {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.served == b.served;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].served.0 != cells[0].served.1);
     let row = |cells: &[CellChange]| {

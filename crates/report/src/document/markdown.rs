@@ -37,7 +37,7 @@ fn list(items: &[String], mark: impl Fn(usize) -> String) -> String {
 
 /// Commands between fences that are longer than any in them.
 fn fenced(lines: &[String]) -> String {
-    let text = join(lines.iter().map(|line| plain::line(line).replace("````", "' ' ' '")), "\n");
+    let text = join(lines.iter().map(|line| plain::printable_line(line).replace("````", "' ' ' '")), "\n");
     if text.is_empty() { text } else { format!("````sh\n{text}\n````") }
 }
 

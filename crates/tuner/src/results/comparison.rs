@@ -162,7 +162,7 @@ impl RunComparison {
     }
 
     /// Returns the cells for which the two rule tables choose differently.
-    pub fn reserved(&self) -> impl Iterator<Item = &CellChange> {
+    pub fn changed_choices(&self) -> impl Iterator<Item = &CellChange> {
         self.cells.iter().filter(|cell| cell.served.0 != cell.served.1)
     }
 
