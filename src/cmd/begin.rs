@@ -16,7 +16,7 @@ use crate::progress::{OutputMode, say};
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
-    // First: reading an option takes it.
+    // Read this first: `Given` removes options when read.
     #[command(flatten)]
     pub(crate) given: Given,
     #[command(flatten)]

@@ -19,7 +19,7 @@ use crate::session::run_in_session;
                   those of the run unless one is given."
 )]
 pub(crate) struct DriftArgs {
-    // First: reading an option takes it.
+    // Read this first: `Given` removes options when read.
     #[command(flatten)]
     given: Given,
     /// The run whose message sizes are timed again

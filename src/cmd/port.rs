@@ -297,7 +297,7 @@ fn list_unknown(published: &Published, openmpi: &Installation) -> Result<Vec<Str
         return Ok(Vec::new());
     }
     let known = installation::parameters(openmpi)?;
-    // An ompi_info that lists nothing says nothing.
+    // An empty list is no information.
     let is_unknown = |name: &&&String| !known.is_empty() && known.get(name).is_none();
     Ok(names.iter().filter(is_unknown).map(|name| (*name).clone()).collect())
 }

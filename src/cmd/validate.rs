@@ -20,7 +20,7 @@ use crate::session::run_in_session;
                   simulation and timing are those of the run unless they are given."
 )]
 pub(crate) struct Validate {
-    // First: reading an option takes it.
+    // Read this first: `Given` removes options when read.
     #[command(flatten)]
     pub(crate) given: Given,
     /// A run, whose settings are then compared as well, with the rules that are named with them; or a rules file, of a

@@ -46,7 +46,7 @@ use crate::{time_budget, tuning};
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
 
-/// Most blocks of a later stretch: it looks for what was confirmed.
+/// Largest number of blocks when confirmed rules are compared again.
 const MOST_AGAIN: u32 = 16;
 use compare::{ComparisonRequest, ComparisonResult, compare_tuning};
 use revert::{OtherLayouts, remove_unconfirmed};
