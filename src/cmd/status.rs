@@ -60,8 +60,8 @@ pub(crate) fn run(args: &StatusArgs) -> Result<(), WorkflowError> {
 /// Prints the end of the job's log.
 fn print_log(status: &Status) -> Result<(), WorkflowError> {
     let Some(LogEnd { file, lines }) = &status.log else { return Ok(()) };
-    let head = format!("End of {}:", plain::line(&file.display().to_string()));
-    let lines = lines.iter().map(|line| format!("  {}", plain::line(line)));
+    let head = format!("End of {}:", plain::printable_line(&file.display().to_string()));
+    let lines = lines.iter().map(|line| format!("  {}", plain::printable_line(line)));
     screen::print(&std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n"))
 }
 

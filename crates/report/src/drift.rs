@@ -42,7 +42,7 @@ fn sentences(drift: &Drift) -> Vec<String> {
     let now = drift.doubts_now.iter().map(|doubt| format!("now {}", describe_doubt(doubt)));
     let doubts: Vec<String> = then.chain(now).collect();
     let beyond = percent(drift.criteria.min_change);
-    let open = drift.those(Outcome::Undecided).count();
+    let open = drift.points_with(Outcome::Undecided).count();
     sentences.push(match (drift.changed(), slower + faster) {
         (false, _) if drift.is_unchanged() => {
             let open = if open > 0 { format!("; {open} of {all} are undecided") } else { String::new() };
