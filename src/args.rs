@@ -93,8 +93,8 @@ fn describe_option(command: &clap::Command, stray: &str, words: &[String]) -> Op
         return Some("did you mean `--np`?".to_owned());
     }
     let place = words.iter().position(|word| word.split('=').next() == Some(stray))?;
-    let value = words.get(place + 1).filter(|word| !word.starts_with('-') && !words[place].contains('='));
-    let option: Vec<&str> = std::iter::once(&words[place]).chain(value).map(String::as_str).collect();
+    let values = words[place + 1..].iter().take_while(|word| !word.starts_with('-'));
+    let option: Vec<&str> = std::iter::once(&words[place]).chain(values).map(String::as_str).collect();
     let is_known = OF_MPIRUN.contains(&stray) && has("mpirun-args");
     is_known.then(|| format!("options of mpirun are one argument: `--mpirun-args '{}'`", option.join(" ")))
 }

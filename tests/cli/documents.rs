@@ -195,7 +195,7 @@ impl Reader {
             "sizes/nodes-2" | "sizes/nodes-4" | "sizes/nodes-8" => {
                 // There, submit left its script.
                 make(&format!(
-                    "measure --simulate --ops bcast --sizes 1K --np {} --out",
+                    "measure --simulate --ops bcast --sizes 64K,1M --np {} --out",
                     name.rsplit('-').next().unwrap()
                 ));
             }
