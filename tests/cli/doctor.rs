@@ -63,7 +63,7 @@ fn settings_in_the_way_are_found() {
 fn what_is_missing_is_found() {
     let (code, found) = findings(bounded().args(["doctor", "--json", "--mpirun", "/nowhere/mpirun"]));
     assert_eq!(code, Some(4));
-    has(&found, "launcher problem", "install Open MPI");
+    has(&found, "launcher problem", "there is no `/nowhere/mpirun`");
     assert_eq!(Ran::from(bounded().args(["doctor", "--mpirun", "/nowhere/mpirun"]).output().unwrap()).code, Some(4));
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
         under_each_release(|mpi| {

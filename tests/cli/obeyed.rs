@@ -141,7 +141,7 @@ fn a_call_that_cannot_be_counted_leaves_the_others_counted() {
         fs::write(&file, "2\n6\n1\n2\n1\n0 1 2 0\n7\n1\n2\n1\n0 6 0 0\n").unwrap();
         let ran = verify(mpi, &file, &[]).exits(0);
         ran.says("such as barrier on 2 ranks");
-        ran.says("calls whose messages are those of the rule's algorithm, and not of the default: ");
+        ran.says("calls proved by their messages (the rule's, not the default's): ");
     });
 }
 
