@@ -434,7 +434,10 @@ impl Reader<'_> {
             if let Some((line, one, other)) = split.filter(|(_, one, other)| is_factor(&name, one, other)) {
                 return Err(ImportError::SplitComparison { column: name, line, one, other });
             }
-            names.entry(varies).or_default().push(format!("`{name}`"));
+            // Numbers without a name are those of the rows, as pandas writes them.
+            if !name.is_empty() {
+                names.entry(varies).or_default().push(format!("`{name}`"));
+            }
         }
         if !self.over_calls.is_empty() {
             let names = std::mem::take(&mut self.over_calls).into_iter().collect::<Vec<_>>().join(", ");
@@ -485,8 +488,10 @@ impl Unread {
 
 /// Names of columns that say when, or for whom, and of numbers that calls depend on.
 const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
-const FACTORS: [&str; 12] =
-    ["nodes", "nnodes", "node", "ppn", "per", "threads", "nthreads", "root", "cores", "cpus", "sockets", "numa"];
+const FACTORS: [&str; 16] = [
+    "nodes", "nnodes", "node", "ppn", "ppr", "per", "threads", "nthreads", "root", "cores", "cpus", "gpus", "sockets",
+    "numa", "place", "inplace",
+];
 
 /// Returns true if calls may depend on a column with these values: texts, except remarks, and known numbers. Other numbers
 /// may be results.

@@ -54,6 +54,11 @@ pub(super) fn read(
         let text = text.trim();
         match role {
             Role::Spread => {}
+            Role::Parameter if text.is_empty() || text.parse::<f64>() == Ok(0.0) => {}
+            Role::Parameter => {
+                let what = "is not read; a column candidate has tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
+                return Err(bad(format!("{} {text} {what}", column.name)));
+            }
             _ if text.is_empty() && !column.is_time() => return Err(empty(column)),
             Role::Collective => {
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
