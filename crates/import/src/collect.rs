@@ -284,20 +284,10 @@ impl Importer {
                 }
                 let seen = if raw.is_on_device { &mut self.on_device } else { &mut self.on_host };
                 seen.get_or_insert_with(|| format!("line {} of {}", raw.line, source.file));
-                let Raw { line, round, times, digits, is_median, .. } = raw;
+                let Raw { line, round, times, is_median, .. } = raw;
                 let NeededFacts { candidate, launch, .. } = *needed;
                 let cell = *cell;
-                timings.push(Imported {
-                    source: index,
-                    line,
-                    cell,
-                    candidate,
-                    launch,
-                    round,
-                    times,
-                    digits,
-                    is_median,
-                });
+                timings.push(Imported { source: index, line, cell, candidate, launch, round, times, is_median });
             }
         }
         if banners.len() > 1 && !given_alone.is_empty() {
