@@ -20,7 +20,7 @@ use crate::finding::FindingCode;
 use crate::formats::{ImportFormat, Mark, Program, mark};
 use crate::raw::{Output, Parsed, Raw, fault};
 use crate::row;
-use crate::statement::{self, Statement};
+use crate::statement::{self, Stated, Statement};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
 pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError> {
@@ -270,6 +270,7 @@ impl Reader<'_> {
             self.end_stray();
             if self.output.rows == 0 {
                 self.output.stated.clone_from(&self.stated);
+                self.output.stated.extend(libraries(&columns, fields.as_deref().unwrap_or_default(), line));
             }
             self.output.rows += 1;
             if let Layout::Delimited(_) = columns.layout {
@@ -474,6 +475,13 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// What columns that are not read say about the MPI library.
+fn libraries(columns: &Columns, fields: &[Cow<'_, str>], line: u64) -> impl Iterator<Item = Statement> {
+    let unread = columns.columns.iter().zip(fields).filter(|(column, _)| column.role.is_none());
+    let stated = unread.flat_map(move |(column, field)| statement::read(line, &format!("{} {field}", column.name)));
+    stated.filter(|it| matches!(it.fact, Stated::Version(_) | Stated::Library(_)))
 }
 
 impl Unread {
