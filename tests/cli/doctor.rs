@@ -81,7 +81,11 @@ fn settings_without_effect_are_found() {
         ] {
             let about = format!("settings warning {place} sets {name} = ");
             has(&found, &about, &format!("the nearest name is {nearest}"));
-            assert_eq!(found.iter().filter(|finding| finding.contains(&format!("sets {name} ="))).count(), 1, "{found:#?}");
+            assert_eq!(
+                found.iter().filter(|finding| finding.contains(&format!("sets {name} ="))).count(),
+                1,
+                "{found:#?}"
+            );
         }
         has(&found, "settings warning the environment sets coll_tuned_use_dynamic_rules = True", "no boolean");
     });

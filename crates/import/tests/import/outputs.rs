@@ -577,7 +577,10 @@ fn tables_of_all_forms_give_their_values_or_are_refused() {
         (two(&format!("{plain},bandwidth_mbs"), ["bcast,0,4,1024,30,34", "bcast,6,4,1024,24,42"]), RIGHT),
         (two(&format!("{plain},ompi_version"), ["bcast,0,4,1024,30,5.0.3", "bcast,6,4,1024,24,5.0.3"]), RIGHT),
         (two(&format!("{plain},ompi_version"), ["bcast,0,4,1024,30,4.1.5", "bcast,6,4,1024,24,4.1.5"]), "refused"),
-        (two(&format!("{plain},mpi"), ["bcast,0,4,1024,30,Open MPI 4.1.5", "bcast,6,4,1024,24,Open MPI 4.1.5"]), "refused"),
+        (
+            two(&format!("{plain},mpi"), ["bcast,0,4,1024,30,Open MPI 4.1.5", "bcast,6,4,1024,24,Open MPI 4.1.5"]),
+            "refused",
+        ),
         (two(&format!("{plain},library"), ["bcast,0,4,1024,30,mpich", "bcast,6,4,1024,24,mpich"]), "refused"),
         (two(&format!("{plain},iter"), ["bcast,0,4,1024,30,0", "bcast,0,4,1024,20,1"]), "refused"),
         (two(&format!("{plain},rank"), ["bcast,0,4,1024,30,0", "bcast,0,4,1024,20,1"]), "refused"),
