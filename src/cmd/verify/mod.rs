@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
     // They may be why a file is not obeyed.
     let said = if verified.reasons.is_empty() { &mut verified.notes } else { &mut verified.reasons };
     said.extend(odd);
-    tell(&verified, args.json)
+    print_result(&verified, args.json)
 }
 
 fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
@@ -174,7 +174,7 @@ fn findings_of(tuning: &Tuning) -> Option<Findings> {
 
 /// The parameters of a tuning, with the present values of those parameters.
 fn pins_of(tuning: &Tuning, in_force: &Settings) -> Option<Settings> {
-    let mut pins = competitor::beside(in_force, &tuning.parameters);
+    let mut pins = competitor::add_settings(in_force, &tuning.parameters);
     pins.retain(|name, _| tuning.parameters.contains_key(name));
     Some(pins).filter(|pins| !pins.is_empty())
 }
@@ -398,7 +398,7 @@ fn ruled(tuning: &Tuning) -> BTreeSet<Collective> {
 }
 
 /// Prints the result. A file that is not obeyed is a failure, and so is one of which nothing is shown.
-fn tell(verified: &Verified, as_json: bool) -> Result<Exit, WorkflowError> {
+fn print_result(verified: &Verified, as_json: bool) -> Result<Exit, WorkflowError> {
     if as_json {
         screen::print(&serde_json::to_string_pretty(&as_json_value(verified))?)?;
     } else if verified.reasons.is_empty() {
