@@ -16,7 +16,7 @@ use super::names::{self, PathFacts};
 use super::pattern::NamePattern;
 use super::plausible::{self, PROCESS_BANDWIDTH};
 use super::raw::{BenchmarkOutput, ImportFault, Parsed, Raw, fault};
-use super::statement::{Stated, Statement};
+use super::statement::{self, Stated, Statement};
 use super::{content, duplicates, places, reader, values};
 use crate::error::ImportError;
 use collrules_record::findings::Statistic;
@@ -188,6 +188,9 @@ impl Importer {
         let facts = options.facts.clone().or(name.facts.clone());
         let given = HeaderDefaults { facts: &facts, per_second: options.per_second, time: options.time };
         let mut parsed = reader::read(&lossy, &given)?;
+        let of_path = statement::read(1, &parts.join("/").replace('_', " "));
+        let version = of_path.into_iter().find(|statement| matches!(statement.fact, Stated::Version(_)));
+        parsed.outputs.iter_mut().for_each(|output| output.stated.extend(version.clone()));
         let format = parsed.format.unwrap_or(ImportFormat::Table);
         let source = SourceFile {
             file: file.to_owned(),

@@ -678,3 +678,20 @@ fn logs_of_all_forms_give_their_values_or_are_refused() {
         assert_eq!(outcome(options(), "bcast-np8-a6.log", &text), expected, "{text}");
     }
 }
+
+#[test]
+fn versions_in_names_are_compared_with_the_release() {
+    let csv = "collective,algorithm_id,np,message_bytes,avg_us\nbcast,0,4,1024,5\n";
+    for (name, is_used) in [
+        ("openmpi-5.0.3.csv", true),
+        ("openmpi-5.0.3/table.csv", true),
+        ("openmpi-4.1.5.csv", false),
+        ("openmpi_4.1.5/np4/table.csv", false),
+        ("sweep_openmpi-4.1.5.csv", false),
+        ("ompi-4.1/table.csv", false),
+        ("sweep-4.1.csv", true),
+        ("openmpi/table.csv", true),
+    ] {
+        assert_eq!(outcome(options(), name, csv) != "refused", is_used, "{name}");
+    }
+}
