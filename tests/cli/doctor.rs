@@ -66,7 +66,7 @@ fn settings_without_effect_are_found() {
         ("OMPI_MCA_coll_tuned_use_dynamic_rule", "1"),
         ("OMPI_MCA_coll_tuned_dynamic_rule_filename", "/x"),
         ("OMPI_MCA_coll_tuned_use_dynamic_rules", "True"),
-        ("OMPI_MCA_coll_han_prioritiy", "0"),
+        ("OMPI_MCA_coll_han_priorty", "0"),
     ];
     under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
@@ -76,7 +76,7 @@ fn settings_without_effect_are_found() {
         for (place, name, nearest) in [
             ("the environment", "coll_tuned_use_dynamic_rule", "coll_tuned_use_dynamic_rules"),
             ("the environment", "coll_tuned_dynamic_rule_filename", "coll_tuned_dynamic_rules_filename"),
-            ("the environment", "coll_han_prioritiy", "coll_han_priority"),
+            ("the environment", "coll_han_priorty", "coll_han_priority"),
             ("the command line of mpirun", "coll_tuned_bcast_algorithms", "coll_tuned_bcast_algorithm"),
         ] {
             let about = format!("settings warning {place} sets {name} = ");
