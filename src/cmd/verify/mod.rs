@@ -97,7 +97,12 @@ pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
     let started = start::mpi(&args.system, &interrupt::flag())?;
     // What is deployed is not switched off, as the remarks say.
     started.remarks.iter().filter(|_| !args.deployed).for_each(|remark| say(remark));
-    print_result(&ask(args, started).map_err(WorkflowError::unshown)?, args.json)
+    let odd = started.backend.list_oddities();
+    let mut verified = ask(args, started).map_err(WorkflowError::unshown)?;
+    // They may be why a file is not obeyed.
+    let said = if verified.reasons.is_empty() { &mut verified.notes } else { &mut verified.reasons };
+    said.extend(odd);
+    print_result(&verified, args.json)
 }
 
 fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
