@@ -420,6 +420,7 @@ impl Backend for MpiBackend {
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
+        host::refuse_full_disk()?;
         // The log would take the place of the job's last lines, which give the cause.
         let survey = match self.survey_under(&transport::logging()) {
             Err(RunnerError::WorkerDidNotStart { .. } | RunnerError::JobDied { .. }) => self.survey_under(&[])?,
