@@ -12,11 +12,13 @@ use crate::progress::Output;
 use crate::{screen, session};
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 if times and tuning are as they were, 8 if the tuning makes something slower now, 11 if \
-                  the default's times changed and the tuning still holds. Options about launching and simulation are \
-                  those of the run unless one is given."
-)]
+#[command(after_help = "Options about launching and simulation are those of the run unless they are given.
+
+Exit codes:
+  0  times and tuning are as they were
+  5  interrupted before it was complete
+  8  the tuning makes calls slower than the default now
+ 11  the default's times changed, and the tuning still holds")]
 pub(crate) struct DriftArgs {
     // First: reading an option takes it.
     #[command(flatten)]

@@ -13,11 +13,12 @@ use crate::progress::Output;
 use crate::{screen, session};
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 if the file makes nothing slower (with --repair: after the repair), 8 if it does. For \
-                  a rules file of a run, the sizes that were tuned are compared, and options about launching, \
-                  simulation and timing are those of the run unless they are given."
-)]
+#[command(after_help = "Options about launching, simulation and timing are those of the run unless they are given.
+
+Exit codes:
+  0  the file makes nothing slower; with --repair, after the repair
+  5  interrupted before the comparison was complete
+  8  the file makes calls slower")]
 pub(crate) struct Validate {
     // First: reading an option takes it.
     #[command(flatten)]
