@@ -23,11 +23,10 @@ pub(crate) struct Validate {
     // First: reading an option takes it.
     #[command(flatten)]
     pub(crate) given: Given,
-    /// A run, whose settings are then compared as well, with the rules that are named with them; or a rules file, of a
-    /// run or any other, also one of coll/han alone
+    /// A run, with its settings; or a rules file of coll/tuned or coll/han, of a run or any other
     #[arg(value_name = "RUN|RULES")]
     pub(crate) rules: PathBuf,
-    /// The rules file of coll/han beside one from elsewhere: both are put in force together
+    /// The rules file of coll/han that is used together with one from elsewhere
     #[arg(long, value_name = "FILE", help_heading = None)]
     pub(crate) han: Option<PathBuf>,
     #[command(flatten)]

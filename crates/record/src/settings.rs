@@ -267,7 +267,7 @@ impl SettingsFindings {
 pub struct Guarded {
     /// Its name: a collective with its sizes, or a probe.
     pub name: String,
-    /// True if it was requested; otherwise it is in the guard set.
+    /// True if it was requested, and counts in the mean; otherwise it is in the guard set.
     pub is_asked_for: bool,
     /// The speedup over the default.
     pub speedup: Estimate,

@@ -107,6 +107,11 @@ impl CellGain {
         self.state.has_rule() || matches!(self.state, SizeState::Settings(_))
     }
 
+    /// Returns true if a rule or a setting acts on it, or a rule did before fresh launches.
+    pub(crate) fn had_rule(&self) -> bool {
+        self.is_changed() || matches!(self.state, SizeState::Removed(_))
+    }
+
     /// Class of its colour, and its state in words.
     pub(crate) fn describe(&self) -> (&'static str, &'static str) {
         let gains = self.speedup.and_then(|speedup| speedup.low).is_some_and(|low| low > 1.0);
@@ -166,6 +171,8 @@ pub struct Gains<'a> {
     holes: BTreeSet<(Cell, Cell)>,
     /// The rules that are gone.
     removed: BTreeMap<Cell, Removal>,
+    /// The sizes over which the speedup of settings is a mean.
+    asked: BTreeSet<Cell>,
 }
 
 impl<'a> Gains<'a> {
@@ -310,6 +317,7 @@ impl<'a> Gains<'a> {
             whole.unwrap_or(chosen).guarded.iter().map(|guarded| (guarded.name.as_str(), guarded)).collect();
         for (cell, gain) in &mut self.cells {
             let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
+            self.asked.extend(guarded.is_asked_for.then_some(*cell));
             let under = chosen.under.iter().flat_map(|round| &round.cells).find(|it| it.cell == *cell);
             match under.filter(|_| gain.state.has_rule()) {
                 Some(_) if whole.is_some() => gain.speedup = Some(guarded.speedup),
@@ -379,9 +387,11 @@ impl<'a> Gains<'a> {
         self.cells.values().filter(|gain| is_wanted(gain.state)).count()
     }
 
-    /// The geometric mean over all cells with a speedup, of those that a filter lets pass.
+    /// The geometric mean over all cells with a speedup, of those that a filter lets pass. Under settings, sizes that
+    /// refinement added do not count, as in the mean over all.
     pub fn mean(&self, filter: impl Fn(&Cell) -> bool) -> Option<Estimate> {
-        let speedups = self.cells.iter().filter(|(cell, _)| filter(cell)).filter_map(|(_, gain)| gain.speedup);
+        let counts = |cell: &Cell| filter(cell) && (self.chosen.is_none() || self.asked.contains(cell));
+        let speedups = self.cells.iter().filter(|(cell, _)| counts(cell)).filter_map(|(_, gain)| gain.speedup);
         mean_speedup(self.round.filter(|_| self.chosen.is_none()), speedups)
     }
 

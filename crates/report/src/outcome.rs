@@ -252,7 +252,7 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     let all = if is_confirmed && room > 0 { describe_gains(&gains, RANGES) } else { Vec::new() };
     rows.extend(all.iter().take(room).map(|row| format!("  {row}")));
     if let Some(last) = rows.last_mut().filter(|_| all.len() > room) {
-        *last += &format!("; {} in the report", counted(all.len() - room, "more communicator"));
+        *last += &format!("; {} more in the report", all.len() - room);
     }
     std::iter::once(verdict.to_string()).chain(rows).chain(last).collect()
 }

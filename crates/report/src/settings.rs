@@ -188,8 +188,8 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
     let controls = finalist.guarded.iter().filter(|guarded| !guarded.is_asked_for).count();
     let began = if found.validation.is_some() { "When they were chosen, no" } else { "No" };
     said.push(format!(
-        "{began} size was more than {} slower, and none of the {controls} other collectives and plain messages of the \
-         guard set. The settings act on programs without collectives too.",
+        "{began} size was more than {} slower, and none of {controls} other calls: other sizes, other collectives, plain \
+         messages. The settings act on programs without collectives too.",
         percent(finalist.max_loss),
     ));
     said

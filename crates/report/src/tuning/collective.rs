@@ -50,17 +50,14 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
     let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
     let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.is_changed());
     let mean = gains.mean(|cell| cell.collective == collective);
-    let strips = if is_ruled { strip::strips(gains, axis, collective) } else { String::new() };
+    let had_rule = gains.of_collective(collective).any(|(_, gain)| gain.had_rule());
+    let strips = if had_rule { strip::strips(gains, axis, collective) } else { String::new() };
     let summary = format!(
         "<span class=\"speedup\">{}</span><span class=\"short\">{}</span>{strips}",
         mean.map(ratio).unwrap_or_default(),
         prose(&drawn.in_short()),
     );
-    let reasons = reasons(findings, cells).into_iter().map(|(ChoiceReason { is_ruled, why, remedy }, cells)| {
-        let choice = if is_ruled { "a rule" } else { "the default" };
-        [cells.to_string(), choice.to_owned(), why, remedy]
-    });
-    let mut blocks = vec![Block::table(["measured sizes:", "choice", "why", "may change it"], reasons)];
+    let mut blocks = vec![reasons_table(findings, cells)];
     if is_ruled {
         blocks.extend([drawn.algorithms(), drawn.speedups()]);
     }
@@ -82,6 +79,20 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
     let title = collective.to_string();
     let part = Part { id: format!("c-{title}"), title, summary, blocks, open: false };
     (is_ruled.then(|| mean.map_or(0.0, |mean| mean.point)), part)
+}
+
+/// The reasons for the choices of a collective; a remedy has a column if there is one.
+fn reasons_table(findings: &Findings, cells: &[CellFinding]) -> Block {
+    let reasons = reasons(findings, cells);
+    let columns = if reasons.iter().all(|(reason, _)| reason.remedy.is_empty()) { 3 } else { 4 };
+    let row = |(ChoiceReason { is_ruled, why, remedy }, cells): (ChoiceReason, usize)| {
+        let choice = if is_ruled { "a rule" } else { "the default" };
+        [cells.to_string(), choice.to_owned(), why, remedy].into_iter().take(columns).collect::<Vec<_>>()
+    };
+    Block::table(
+        ["measured sizes:", "choice", "why", "may change it"].into_iter().take(columns),
+        reasons.into_iter().map(row),
+    )
 }
 
 /// The place of a line in a legend.
@@ -113,7 +124,7 @@ impl Drawn<'_> {
     /// Sizes by fate in a phrase; without rules, the most frequent reason.
     fn in_short(&self) -> String {
         let all: Vec<CellGain> = self.gains.of_collective(self.collective).map(|(_, gain)| gain).collect();
-        if !all.iter().any(CellGain::is_changed) {
+        if !all.iter().any(CellGain::had_rule) {
             let open = self.cells.iter().filter(|cell| is_open(cell, self.findings.criteria.min_gain)).count();
             if open > 0 {
                 let all = counted(self.cells.len(), "measured size");
@@ -124,7 +135,7 @@ impl Drawn<'_> {
             let why = reasons.first().map_or(String::new(), |(reason, _)| format!("{}{others}", reason.why));
             return format!("no gain; the default stays: {why}");
         }
-        let states = count(all.iter().filter(|gain| gain.is_changed()).map(|gain| (gain.describe().1, 1)));
+        let states = count(all.iter().filter(|gain| gain.had_rule()).map(|gain| (gain.describe().1, 1)));
         let parts: Vec<String> = states.iter().map(|(said, count)| format!("{count} {said}")).collect();
         format!("of {}: {}", counted(all.len(), "size"), parts.join("; "))
     }

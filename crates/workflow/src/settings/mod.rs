@@ -28,7 +28,8 @@ pub(crate) fn describe_finalist(
 ) -> Finalist {
     let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
         name: it.subject.to_string(),
-        is_asked_for: it.subject.cell().is_some_and(|cell| asked.contains_key(&cell)),
+        // Sizes that refinement added have no weight in the mean.
+        is_asked_for: it.subject.cell().and_then(|cell| asked.get(&cell)).is_some_and(|weight| *weight > 0.0),
         speedup: it.speedup,
         guard: it.guard,
     });
