@@ -321,7 +321,7 @@ fn check_counts(truth: &Truth, published: &Published, lines: &[String], wrong: &
             }
         }
     }
-    if let Some(base) = between(&page, "in geometric mean over ", " measured size") {
+    if let Some(base) = between(&page, "as the default in geometric mean over ", " measured size") {
         expect("measured sizes of the tree", number(base), published.findings.cells.len());
     }
     for round in published.validation.iter().filter_map(|validation| validation.round.as_ref()) {
