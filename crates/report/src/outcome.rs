@@ -100,13 +100,14 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
             let open = findings.cells.iter().filter(|cell| is_open(cell, findings.criteria.min_gain)).count();
             let unreached = count_unreached(findings);
             let all = counted(findings.cells.len() + unreached, "size");
+            let needs = if open == 1 { "needs" } else { "need" };
             return match (open, unreached) {
                 (0, 0) => verdict(VerdictWord::NoDifference, "no algorithm is shown to be faster than the default"),
                 (0, _) => verdict(VerdictWord::Undecided, format!("{unreached} of {all} were not reached")),
-                (_, 0) => verdict(VerdictWord::Undecided, format!("{open} of {all} need more time")),
+                (_, 0) => verdict(VerdictWord::Undecided, format!("{open} of {all} {needs} more timings")),
                 _ => verdict(
                     VerdictWord::Undecided,
-                    format!("{open} of {all} need more time, {unreached} were not reached"),
+                    format!("{open} of {all} {needs} more timings, {unreached} were not reached"),
                 ),
             };
         }
@@ -244,9 +245,9 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     let is_confirmed = verdict.word == VerdictWord::Confirmed;
     last.extend(weights.filter(|_| is_confirmed).and_then(|weights| describe_program(weights, &gains)));
     last.extend(quality::describe_doubts(&context.doubts));
-    last.push(format!("Report: {}", plain::line(report)));
+    last.push(format!("Report: {}", plain::printable_line(report)));
     last.extend(findings.simulated.then(|| SIMULATED.to_owned()));
-    last.extend(next.map(|next| format!("Next: {}", plain::line(next))));
+    last.extend(next.map(|next| format!("Next: {}", plain::printable_line(next))));
     let room = LINES.saturating_sub(1 + rows.len() + last.len()).min(ROWS);
     // The report has the rest.
     let all = if is_confirmed && room > 0 { describe_gains(&gains, RANGES) } else { Vec::new() };

@@ -76,7 +76,7 @@ pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<(Choice
 /// Whatever may give a cell that keeps the builtin a rule: time, or an option; empty if nothing does.
 fn remedy(cell: &CellFinding, min_gain: f64) -> String {
     match &cell.verdict {
-        _ if is_open(cell, min_gain) => "more time (--budget)".to_owned(),
+        _ if is_open(cell, min_gain) => "more timings".to_owned(),
         Verdict::Keep { why: KeepReason::Nearest(Shortfall::Stalls(_)) } => "--accept-stalls".to_owned(),
         Verdict::Keep { why: KeepReason::Nearest(Shortfall::Barred(Bar::Lacking(assumption))) } => match assumption {
             Assumption::CommutativeOps | Assumption::ConsistentArguments => format!("--assume {assumption}"),

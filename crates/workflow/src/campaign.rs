@@ -83,7 +83,7 @@ pub struct Measurement {
     pub(crate) resumed: bool,
     /// True if what was decided on a resumed run is decided again, with more time.
     pub(crate) reopens: bool,
-    /// Beginning of the work on rules, later by the time of what has a time of its own.
+    /// Start of the work on rules, moved by the time of steps with a budget of their own.
     pub(crate) began: Instant,
     /// Beginning of the whole command.
     pub(crate) began_all: Instant,

@@ -40,9 +40,9 @@ fn carry_out(
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     measured.measure(session)?;
-    // Other sizes would be other rules than those that were compared.
+    // Do not add sizes: the rules compared so far would change.
     let is_compared = !ComparisonLog::open(&measured.run)?.is_empty();
-    // Where measuring is worth its time follows from the decision on what was measured.
+    // Refinement needs the decision on the measurements so far.
     let mut reaches = measured.reopens;
     let findings = loop {
         let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
@@ -67,7 +67,7 @@ fn carry_out(
         false => run.compare_again().and_then(|()| run.compare_under_again()),
     });
     if let Err(error @ (WorkflowError::Unvalidated { .. } | WorkflowError::Record(_))) = compared {
-        // What is incomplete takes the place of nothing.
+        // Do not replace files by incomplete results.
         return Err(error);
     }
     run.published.place(run.session)?;

@@ -21,4 +21,4 @@ pub(crate) use html::{markup, prose};
 pub use map::{Fill, Heatmap, Tile, ratios, slownesses};
 pub use model::Document;
 pub(crate) use model::SIMULATED;
-pub use model::{Block, Part, Table};
+pub use model::{Block, Section, Table};

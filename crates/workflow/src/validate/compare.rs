@@ -13,7 +13,7 @@ use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
 use collrules_tuner::validation::{describe_check, describe_round};
 
-use super::calls::Calls;
+use super::calls::CallsByCondition;
 use super::cells::count_unreached;
 use super::subject::ValidationSubject;
 use crate::comparison::{Arms, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time};
@@ -28,7 +28,7 @@ use crate::start::Started;
 const LEAST_BLOCKS: u32 = 2;
 
 /// A comparison to make.
-pub(super) struct Task<'a> {
+pub(super) struct ComparisonRequest<'a> {
     pub(super) options: &'a Validating,
     pub(super) arrivals: Vec<ArrivalPattern>,
     /// Directory of the result.
@@ -46,7 +46,7 @@ pub(super) struct Task<'a> {
 }
 
 /// Results of a comparison.
-pub(super) struct Outcome {
+pub(super) struct ComparisonResult {
     /// Of the rules alone, if there are any.
     pub(super) validation: Option<Validation>,
     /// Of the whole tuning, if it has settings.
@@ -59,13 +59,13 @@ pub(super) struct Outcome {
 /// Compares the rules of a tuning, if it has any, and if `whole` is given the settings of its run with the rules that are
 /// named with them.
 pub(super) fn compare_tuning(
-    task: Task<'_>,
+    task: ComparisonRequest<'_>,
     subject: &mut ValidationSubject,
     whole: Option<&Published>,
     started: &mut Started,
     session: &mut Session<'_>,
-) -> Result<Outcome, WorkflowError> {
-    let Task { options, arrivals, home, stage, base, limit, most_blocks, is_concluded } = task;
+) -> Result<ComparisonResult, WorkflowError> {
+    let ComparisonRequest { options, arrivals, home, stage, base, limit, most_blocks, is_concluded } = task;
     refuse_bad_calls(subject, options.condition, &arrivals)?;
     let mut log = ComparisonLog::open(home)?;
     let stage = match stage {
@@ -75,7 +75,7 @@ pub(super) fn compare_tuning(
     if !is_concluded && log.launches().iter().any(|launch| launch.stage == stage) {
         session.say(&format!("resuming the comparison in {}", home.path().display()));
     }
-    let mut calls = Calls::new(subject, options.condition, &arrivals);
+    let mut calls = CallsByCondition::new(subject, options.condition, &arrivals);
     if stage.is_again() {
         calls.others.clear();
     }
@@ -205,7 +205,7 @@ pub(super) fn compare_tuning(
             .map(|result| Finalist { memory, ..describe_finalist(&compared, result, &asked, options.max_loss) }),
         failed: find_failure(&compared, &arm),
     });
-    Ok(Outcome { validation, whole, log, stage })
+    Ok(ComparisonResult { validation, whole, log, stage })
 }
 
 /// The failure of an arm's jobs or calls.

@@ -46,9 +46,9 @@ use crate::{time_budget, tuning};
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
 
-/// Most blocks of a later stretch: it looks for what was confirmed.
+/// Largest number of blocks when confirmed rules are compared again.
 const MOST_AGAIN: u32 = 16;
-use compare::{Outcome, Task, compare_tuning};
+use compare::{ComparisonRequest, ComparisonResult, compare_tuning};
 use revert::{OtherLayouts, remove_unconfirmed};
 pub(crate) use subject::ValidationSubject;
 
@@ -148,7 +148,7 @@ pub fn validate(
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let base = Settings::new();
-    let task = Task {
+    let task = ComparisonRequest {
         options,
         arrivals,
         home: &home,
@@ -159,7 +159,7 @@ pub fn validate(
         is_concluded: false,
     };
     let compared = compare_tuning(task, &mut subject, whole.as_ref(), &mut started, session);
-    let Outcome { mut validation, whole, mut log, stage } =
+    let ComparisonResult { mut validation, whole, mut log, stage } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
     let mut layouts = OtherLayouts::default();
     if let Some(run) = subject.measured_run() {
@@ -408,9 +408,17 @@ impl ProvenRun<'_, '_> {
             _ if stage.is_again() => MOST_AGAIN,
             _ => MOST_BLOCKS,
         };
-        let task =
-            Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, most_blocks, is_concluded };
-        let Outcome { validation, mut log, stage, .. } =
+        let task = ComparisonRequest {
+            options: &validating,
+            arrivals,
+            home,
+            stage: Some(stage),
+            base,
+            limit,
+            most_blocks,
+            is_concluded,
+        };
+        let ComparisonResult { validation, mut log, stage, .. } =
             compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
         let Some(validation) = validation else { return Ok(()) };
         log.conclude(stage)?;
