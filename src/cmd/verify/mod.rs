@@ -38,6 +38,12 @@ use crate::progress::say;
 use crate::screen::{self, wrapped};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes:
+  0  Open MPI obeys the file
+  3  no rules file, or one that cannot be read
+  4  nothing can be started here
+  5  not checked: no call shows which rules are used, or jobs fail
+  7  Open MPI does not obey the file")]
 pub(crate) struct Verify {
     /// The rules file; with --deployed, the one that should be active
     #[arg(value_name = "FILE", required_unless_present = "deployed")]
