@@ -196,6 +196,11 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         deployed(mpi, scratch.path(), None, &[], "").exits(7).complains("no rules file is active");
         let off = deployed(mpi, scratch.path(), None, &[(FILE, path)], "").exits(7);
         off.complains("the rules of coll/tuned are switched off on all ranks; set coll_tuned_use_dynamic_rules to 1");
+        let misspelt = [("OMPI_MCA_coll_tuned_use_dynamic_rule", "1"), (FILE, path)];
+        let misspelt = deployed(mpi, scratch.path(), None, &misspelt, "").exits(7);
+        misspelt.complains("the nearest name is coll_tuned_use_dynamic_rules");
+        let beside = verify(mpi, &file, &[("OMPI_MCA_coll_tuned_use_dynamic_rule", "1")]).exits(0);
+        beside.says("knows no parameter coll_tuned_use_dynamic_rule");
         let set = FILE.trim_start_matches("OMPI_MCA_");
         let relative = format!("coll_tuned_use_dynamic_rules = 1\n{set} = rules of the table/rules.conf\n");
         let relative = deployed(mpi, scratch.path(), None, &[], &relative).exits(7);

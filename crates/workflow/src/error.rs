@@ -110,7 +110,7 @@ pub enum WorkflowError {
     #[error("{0}")]
     Usage(String),
     /// The release in use does not accept the file.
-    #[error("Open MPI does not accept {}:\n  {}", path.display(), reasons.join("\n  "))]
+    #[error("{} is not accepted:\n  {}", path.display(), reasons.join("\n  "))]
     NotInForce {
         /// The file.
         path: PathBuf,

@@ -301,8 +301,11 @@ impl Published {
 
     fn next_command_on(&self, run: &Path) -> Option<String> {
         let run = deploy::quoted(&run.display().to_string());
-        let command = if self.is_confirmed() { "install" } else { "validate --repair" };
-        (!self.changes_nothing()).then(|| format!("collrules {command} {run}"))
+        let is_confirmed = self.is_confirmed();
+        let command = if is_confirmed { "install" } else { "validate --repair" };
+        // No Open MPI takes simulated rules.
+        let is_done = self.changes_nothing() || is_confirmed && self.findings.simulated;
+        (!is_done).then(|| format!("collrules {command} {run}"))
     }
 
     /// Returns the parts of a report other than findings.

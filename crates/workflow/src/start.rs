@@ -110,6 +110,7 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
     }
     let mut remarks =
         found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
+    remarks.extend(survey.uneven_nodes().map(|uneven| format!("nodes have different numbers of slots: {uneven}")));
     remarks.extend(describe_forced(&environment()));
     match installed {
         Ok(names) if names.is_empty() => {}
@@ -156,7 +157,7 @@ fn remarks(
         let here = survey.slots();
         remarks.push(format!("jobs have {here} of the {slots} slots that the batch system reports"));
     }
-    remarks.extend(company_of(found));
+    remarks.extend(company_of(found).into_iter().chain(found.unused.iter().cloned()));
     remarks
 }
 

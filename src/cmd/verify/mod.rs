@@ -38,6 +38,12 @@ use crate::progress::say;
 use crate::screen::{self, wrapped};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes:
+  0  Open MPI obeys the file
+  3  no rules file, or one that cannot be read
+  4  nothing can be started here
+  5  not checked: no call shows which rules are used, or jobs fail
+  7  Open MPI does not obey the file")]
 pub(crate) struct Verify {
     /// The rules file; with --deployed, the one that should be active
     #[arg(value_name = "FILE", required_unless_present = "deployed")]
@@ -99,7 +105,12 @@ pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
     let started = start::mpi(&args.system, &interrupt::flag())?;
     // What is deployed is not switched off, as the remarks say.
     started.remarks.iter().filter(|_| !args.deployed).for_each(|remark| say(remark));
-    print_result(&ask(args, started).map_err(WorkflowError::unshown)?, args.json)
+    let odd = started.backend.list_oddities();
+    let mut verified = ask(args, started).map_err(WorkflowError::unshown)?;
+    // They may be why a file is not obeyed.
+    let said = if verified.reasons.is_empty() { &mut verified.notes } else { &mut verified.reasons };
+    said.extend(odd);
+    print_result(&verified, args.json)
 }
 
 fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {

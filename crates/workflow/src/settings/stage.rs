@@ -157,7 +157,7 @@ impl ProvenRun<'_, '_> {
         jobs.log.conclude(Stage::Tuning)?;
         let finalists = compared.arms.iter().map(|result| Finalist {
             memory: jobs.memory(Stage::Tuning, &result.arm),
-            ..describe_finalist(&compared, result, &asked)
+            ..describe_finalist(&compared, result, &asked, options.max_loss)
         });
         let finalists: Vec<Finalist> = finalists.collect();
         let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);

@@ -100,10 +100,7 @@ pub(super) fn compare_tuning(
     let affordable = limit.map_or(options.pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
     let first = options.pairs.min(affordable.max(LEAST_BLOCKS));
     if first < options.pairs {
-        session.say(&format!(
-            "starting a job takes {}: {first} pairs of launches instead of {}",
-            started.startup, options.pairs
-        ));
+        session.say(&format!("too little time for {} pairs of launches: {first}", options.pairs));
     }
     let launch = limit.map(|limit| {
         let launches = f64::from(first) * (1.0 + compared_arms.len() as f64);
@@ -203,7 +200,9 @@ pub(super) fn compare_tuning(
     let digests = whole.map(|whole| whole.whole().digests()).unwrap_or_default();
     let whole = tuning.map(|arm| WholeValidation {
         digests,
-        compared: compared.of(&arm).map(|result| Finalist { memory, ..describe_finalist(&compared, result, &asked) }),
+        compared: compared
+            .of(&arm)
+            .map(|result| Finalist { memory, ..describe_finalist(&compared, result, &asked, options.max_loss) }),
         failed: find_failure(&compared, &arm),
     });
     Ok(ComparisonResult { validation, whole, log, stage })

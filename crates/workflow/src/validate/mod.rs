@@ -298,9 +298,7 @@ impl ProvenRun<'_, '_> {
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
         let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
         let limit = self.measured.left_again(share);
-        self.session.say(
-            "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too",
-        );
+        self.session.say("second comparison of the confirmed rules, some minutes later");
         self.compare_rules(Stage::RulesAgain, limit, Settings::new(), before, None)?;
         self.measured.began += later.elapsed();
         Ok(())
