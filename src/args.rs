@@ -1,6 +1,12 @@
 //! The command line as a whole: the commands and their groups. Each command is a file of `cmd`.
 
+use std::path::Path;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use collrules_record::rundir::RunDir;
+use collrules_record::values::collectives;
 use collrules_workflow::WorkflowError;
 
 use crate::cmd;
@@ -84,8 +90,59 @@ pub(crate) fn parse() -> Result<Args, clap::Error> {
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\nOptions:\n{{options}}\n\n{{after-help}}",
         grouped(&command)
     );
-    let matches = command.help_template(template).try_get_matches()?;
+    let command = command.help_template(template);
+    let matches = command.clone().try_get_matches().map_err(|error| with_tip(error, &command))?;
     Args::from_arg_matches(&matches)
+}
+
+/// Adds what was probably meant to the error for a word that the command does not take.
+fn with_tip(mut error: clap::Error, command: &clap::Command) -> clap::Error {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some(ContextValue::String(stray)) = error.get(ContextKind::InvalidArg) else { return error };
+    let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
+    let tip = named.filter(|_| error.kind() == ErrorKind::UnknownArgument).and_then(|named| {
+        if stray.starts_with('-') {
+            describe_option(named, stray, &words)
+        } else {
+            describe_stray(named, stray, &words)
+        }
+    });
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    error
+}
+
+/// Options of mpirun that are not those of collrules.
+const OF_MPIRUN: [&str; 8] =
+    ["--hostfile", "--machinefile", "--host", "-H", "--map-by", "--bind-to", "--mca", "--allow-run-as-root"];
+
+/// The place for an option of mpirun.
+fn describe_option(command: &clap::Command, stray: &str, words: &[String]) -> Option<String> {
+    let has = |long: &str| command.get_arguments().any(|argument| argument.get_long() == Some(long));
+    if stray == "-n" && has("np") {
+        return Some("did you mean `--np`?".to_owned());
+    }
+    let place = words.iter().position(|word| word.split('=').next() == Some(stray))?;
+    let values = words[place + 1..].iter().take_while(|word| !word.starts_with('-'));
+    let option: Vec<&str> = std::iter::once(&words[place]).chain(values).map(String::as_str).collect();
+    let is_known = OF_MPIRUN.contains(&stray) && has("mpirun-args");
+    is_known.then(|| format!("options of mpirun are one argument: `--mpirun-args '{}'`", option.join(" ")))
+}
+
+/// The option, or the place, for a word that stands alone.
+fn describe_stray(command: &clap::Command, stray: &str, words: &[String]) -> Option<String> {
+    let has = |long: &str| command.get_arguments().any(|argument| argument.get_long() == Some(long));
+    if command.get_arguments().any(Arg::is_last_set) {
+        let rest: Vec<&str> = words.iter().map(String::as_str).skip_while(|word| *word != stray).collect();
+        return Some(format!("what is to run comes after --: `-- {}`", rest.join(" ")));
+    }
+    if has("ops") && collectives(stray).is_ok() {
+        return Some(format!("did you mean `--ops {stray}`?"));
+    }
+    let is_run = has("resume") && RunDir::open(Path::new(stray)).is_ok();
+    is_run.then(|| format!("did you mean `--resume {stray}`?"))
 }
 
 /// The definition of the command line. The commands of `lab` are also commands of their own, as they were before, which

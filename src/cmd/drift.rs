@@ -16,10 +16,10 @@ use crate::session::run_in_session;
 #[command(after_help = "Options about launching and simulation are those of the run unless they are given.
 
 Exit codes:
-  0  times and tuning are as they were
-  5  interrupted before it was complete
-  8  the tuning makes calls slower than the default now
- 11  the default's times changed, and the tuning still holds")]
+   0  times and tuning are as they were
+   5  that is undecided, or the check was interrupted
+   8  the tuning makes calls slower than the default now
+  11  the default's times changed, and the tuning still holds")]
 pub(crate) struct DriftArgs {
     // Read this first: `Given` removes options when read.
     #[command(flatten)]
@@ -48,9 +48,11 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
         let text = collrules_report::drift::document(&repeated.drift).text(screen::width());
         screen::print(&format!("{text}\nAll numbers: {}", repeated.home.file(DRIFT).display()))?;
     }
-    Ok(match (repeated.drift.loses(), repeated.drift.blames_machine()) {
+    let drift = &repeated.drift;
+    Ok(match (drift.loses(), drift.blames_machine()) {
         (true, _) => Exit::SLOWER,
         (false, true) => Exit::DRIFTED,
-        (false, false) => Exit::DONE,
+        (false, false) if drift.is_unchanged() => Exit::DONE,
+        (false, false) => Exit::INCOMPLETE,
     })
 }

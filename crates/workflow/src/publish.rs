@@ -6,7 +6,7 @@ use std::path::Path;
 use collrules_record::findings::{self, Findings};
 use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::{self, FoundPath, RunDir, RunDirError};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
 use collrules_report::gains::Gains;
@@ -53,7 +53,14 @@ impl Published {
             let findings = run.findings()?;
             return Self::around(run, findings);
         }
-        let findings = rundir::read_json_file(path, findings::FORMAT)?;
+        let findings = rundir::read_json_file(path, findings::FORMAT).map_err(|error| {
+            // Another file of a run.
+            let is_found = matches!(error, RunDirError::Damaged { .. }) && !path.ends_with(rundir::FINDINGS);
+            match RunDirError::not_a_run(path.to_owned()) {
+                meant @ RunDirError::NotARun { found: FoundPath::FileOf(_), .. } if is_found => meant,
+                _ => error,
+            }
+        })?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::around(RunDir::derived(directory)?, findings)
     }
@@ -450,15 +457,12 @@ pub(crate) fn proven(
 
 /// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.
 pub fn open(path: &Path, han: Option<&Path>) -> Result<Tuning, WorkflowError> {
-    let file = rundir::within(path, rundir::RULES);
+    let file = rundir::rules_within(path)?;
     if file.to_str().is_none() {
         return Err(WorkflowError::Usage(format!(
             "{} is not UTF-8, so no setting of Open MPI can name it: rename it",
             file.display()
         )));
-    }
-    if path.join(rundir::MANIFEST).exists() && !file.exists() {
-        RunDir::open(path)?.findings()?;
     }
     let tuning = Tuning::read(path, han)?;
     match (Published::of_tuning(&tuning)?, han) {

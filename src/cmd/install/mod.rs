@@ -138,6 +138,7 @@ fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> 
     let _lock = place.lock(options)?;
     let before = ParameterFile::read(place.parameters.clone())?;
     let after = before.with_block(&block)?;
+    notes.extend(describe_replaced(&before, options.dry_run));
     notes.extend(after.competitors(&openmpi)?);
     if !options.dry_run {
         let is_new = !files.join(INSTALLED).exists();
@@ -186,6 +187,21 @@ fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> 
         lines.push(format!("  collrules verify --deployed --mpirun {}", mpirun.display()));
     }
     Ok(lines)
+}
+
+/// Names the tuning that an install replaces; none if there is none.
+fn describe_replaced(before: &ParameterFile, is_dry_run: bool) -> Option<String> {
+    if before.block().is_empty() {
+        return None;
+    }
+    let replaces = if is_dry_run { "would replace" } else { "replaces" };
+    let directory = before.named_file().and_then(Path::parent);
+    let kept =
+        directory.and_then(|directory| rundir::read_json_file::<Installed>(&directory.join(INSTALLED), FORMAT).ok());
+    Some(match kept {
+        Some(kept) => format!("It {replaces} the tuning of {}, installed {}.", kept.run.display(), kept.installed),
+        None => format!("It {replaces} the lines of an earlier install in {}.", before.path.display()),
+    })
 }
 
 /// Undoes an install; returns the lines that say so.
