@@ -1,7 +1,6 @@
 //! The part of `tune` that searches for settings, compares the best with the default, and the rules under these.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
 use collrules_record::condition::Condition;
@@ -12,8 +11,9 @@ use collrules_record::settings::{
     FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
     SettingsFindings, describe,
 };
+use collrules_record::state::Step;
 use collrules_record::validation::{Round, ValidationCriteria};
-use collrules_record::{Bytes, Cell, Estimate, Seconds};
+use collrules_record::{Bytes, Cell, Estimate, Seconds, Validation};
 use collrules_report::settings::failure;
 use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
@@ -50,7 +50,7 @@ impl ProvenRun<'_, '_> {
     /// Plans a search for settings; none if none is wanted, or there is nothing to try.
     pub(crate) fn plan_search(&mut self) -> Result<Option<SettingsPlan>, WorkflowError> {
         let Self { measured, options, published, session } = self;
-        if !measured.experiment.searches || (published.settings.is_some() && !measured.reopens) {
+        if !measured.experiment.searches || published.settings.is_some() || published.state.has(Step::Search) {
             return Ok(None);
         }
         let all = match find(&measured.started, &options.settings.requests) {
@@ -66,18 +66,15 @@ impl ProvenRun<'_, '_> {
 
     /// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
     pub(crate) fn choose_settings(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
-        let searching = Instant::now();
-        let is_left = |found: &SettingsFindings| found.chosen().is_some_and(|it| it.rules == RulesUse::NotCompared);
-        let found = match search {
-            Some(search) => self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))?,
-            None => self.published.settings.clone().filter(is_left),
-        };
-        if let Some(mut found) = found {
-            self.compare_with_rules(&mut found)?;
-            self.published.settings = Some(found);
+        if let Some(search) = search {
+            self.published.settings = self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))?;
+            self.end(Step::Search)?;
         }
-        self.measured.began += searching.elapsed();
-        Ok(())
+        let Some(found) = self.published.settings.clone() else { return Ok(()) };
+        match found.chosen().is_some_and(|chosen| chosen.rules == RulesUse::NotCompared) {
+            true => self.compare_with_rules(found),
+            false => Ok(()),
+        }
     }
 
     /// The result of a search and of the comparison; none if there is no time.
@@ -109,7 +106,6 @@ impl ProvenRun<'_, '_> {
         let settings = factors.len();
         session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
         let mut log = ComparisonLog::open(&measured.run)?;
-        let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
         let schedule = |launches: f64, share: f64, subjects: usize| {
             let least = measuring_time(startup, subjects);
             let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
@@ -120,8 +116,7 @@ impl ProvenRun<'_, '_> {
         let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
         let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
         jobs.subjects = few;
-        let limit = |share: Option<f64>| if is_concluded { Some(0.0) } else { share };
-        jobs.limit_to(limit(left.map(|left| left * SEARCH)), 0);
+        jobs.limit_to(left.map(|left| left * SEARCH), 0);
         let weight =
             |subject: &ArmSubject| subject.cell().map_or(0.0, |cell| screened.get(&cell).copied().unwrap_or(0.0));
         let searched = run_design(&factors, &weight, &mut jobs)?;
@@ -134,7 +129,7 @@ impl ProvenRun<'_, '_> {
         jobs.subjects = subjects(&asked);
         jobs.schedule =
             schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH, jobs.subjects.len());
-        jobs.limit_to(limit(left), 0);
+        jobs.limit_to(left, 0);
         for settings in &finalists {
             let settings = describe(settings);
             jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
@@ -154,9 +149,9 @@ impl ProvenRun<'_, '_> {
             chooses: true,
         };
         let compared = if finalists.is_empty() { Compared::default() } else { compare(&comparison, &mut jobs)? };
-        jobs.log.conclude(Stage::Tuning)?;
         let finalists = compared.arms.iter().map(|result| Finalist {
             memory: jobs.memory(Stage::Tuning, &result.arm),
+            rules: if published.rules_settings().is_empty() { RulesUse::LeftOut } else { RulesUse::NotCompared },
             ..describe_finalist(&compared, result, &asked)
         });
         let finalists: Vec<Finalist> = finalists.collect();
@@ -187,48 +182,36 @@ impl ProvenRun<'_, '_> {
     /// are the tuning.
     pub(crate) fn compare_under_again(&mut self) -> Result<(), WorkflowError> {
         let Some(mut found) = self.published.settings.clone() else { return Ok(()) };
-        if found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
+        let is_compared = self.published.state.has(Step::Compare(Stage::UnderSettingsAgain, None));
+        if is_compared || found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
             return Ok(());
         }
-        let later = Instant::now();
         if self.published.rules_settings().is_empty() {
             found.leave_out_rules();
-        } else {
-            self.compare_with_rules(&mut found)?;
+            self.published.settings = Some(found);
+            return self.end(Step::Compare(Stage::UnderSettingsAgain, None));
         }
-        self.published.settings = Some(found);
-        self.measured.began += later.elapsed();
-        Ok(())
+        self.compare_with_rules(found)
     }
 
     /// Compares the rules under the chosen settings, once more if they were before. The parameter files name those that are
     /// confirmed there.
-    fn compare_with_rules(&mut self, found: &mut SettingsFindings) -> Result<(), WorkflowError> {
+    fn compare_with_rules(&mut self, mut found: SettingsFindings) -> Result<(), WorkflowError> {
         let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
-        if self.published.rules_settings().is_empty() {
-            finalist.rules = RulesUse::LeftOut;
-            return Ok(());
-        }
-        if !self.options.validate {
-            finalist.rules = RulesUse::NotCompared;
+        if !self.options.validate || self.published.rules_settings().is_empty() {
             return Ok(());
         }
         let asked = self.published.weights();
         let earlier = finalist.under.take();
         let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
-        let compared = self.compare_under(&finalist.settings, earlier.clone())?;
-        let is_compared =
-            ComparisonLog::open(&self.measured.run)?.launches().iter().any(|launch| launch.stage == stage);
-        finalist.under = compared.or(earlier.filter(|_| !is_compared));
-        finalist.rules = match &finalist.under {
-            Some(_) => RulesUse::Shared,
-            None if is_compared => RulesUse::LeftOut,
-            None => RulesUse::NotCompared,
-        };
-        let is_gone =
-            |cell: Cell| self.published.validation.as_ref().is_some_and(|validation| validation.is_removed(cell));
+        let Some(compared) = self.compare_under(&finalist.settings, earlier)? else { return Ok(()) };
+        finalist.rules = if compared.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
+        finalist.under = compared;
+        let removed = self.published.validation.as_ref().map(Validation::removed).unwrap_or_default();
+        let is_gone = |cell: Cell| removed.contains(&cell);
         finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
-        Ok(())
+        self.published.settings = Some(found);
+        self.end(Step::Compare(stage, None))
     }
 }
 

@@ -25,8 +25,9 @@ use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
 use collrules_record::options::{TimingOptions, Validating};
 use collrules_record::plan::Deployment;
-use collrules_record::rundir::{self, ComparisonLog, RunDir};
+use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
+use collrules_record::state::Step;
 use collrules_record::validation::Round;
 use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_rules::Release;
@@ -34,12 +35,12 @@ use collrules_tuner::comparison::MOST_BLOCKS;
 use collrules_tuner::validation::add_stretch;
 
 use crate::error::WorkflowError;
-use crate::evidence::{self, RulesEvidence};
 use crate::plan::{AGAIN, BudgetShares};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
 use crate::session::{Event, Session};
+use crate::settings::SettingsPlan;
 use crate::start::Started;
 use crate::{time_budget, tuning};
 
@@ -139,8 +140,7 @@ pub fn validate(
     }
     let home = subject.home(out, options.system.layout)?;
     // The run stays locked for the duration.
-    let of_run = subject.measured_run().filter(|run| run.path() == home.path());
-    let _held = of_run.map(RunDir::hold).transpose()?;
+    let _held = subject.measured_run().filter(|_| out.is_none()).map(RunDir::hold).transpose()?;
     started.backend.use_scratch(home.path());
     if let Some(published) = &subject.published {
         tuning::pin_files(&published.run, &subject.tuning)?;
@@ -148,26 +148,18 @@ pub fn validate(
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let base = Settings::new();
-    let task = Task {
-        options,
-        arrivals,
-        home: &home,
-        stage: None,
-        base,
-        limit,
-        most_blocks: MOST_BLOCKS,
-        is_concluded: false,
-    };
+    let task = Task { options, arrivals, home: &home, stage: None, base, limit, most_blocks: MOST_BLOCKS };
     let compared = compare_tuning(task, &mut subject, whole.as_ref(), &mut started, session);
     let Outcome { mut validation, whole, mut log, stage } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
     let mut layouts = OtherLayouts::default();
-    if let Some(run) = subject.measured_run() {
+    if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
         // No other layout is compared after this one.
-        layouts.compared = OtherLayouts::read(run, &home)?.compared;
+        let layout = Some(options.system.layout).filter(|_| home.path() != published.run.path());
+        layouts.compared = OtherLayouts::of(published, layout)?.compared;
     }
     if let Some(found) = validation.take() {
-        let before = home.validation()?.filter(|before| before.is_about(&subject.tuning.digests()));
+        let before = subject.known_in(&home, options.system.layout)?;
         let reverted = before.as_ref().map(|before| before.reverted.clone()).unwrap_or_default();
         let mut found = Validation { reverted, ..found };
         if let Some(before) = before.filter(|_| subject.published.is_some()) {
@@ -220,13 +212,12 @@ fn conclude(
         return Ok(found);
     }
     published.settings = found.clone().or(published.settings);
-    let is_own = home.path() == published.run.path();
-    if !is_own {
-        validation.iter().try_for_each(|validation| home.write_validation(validation))?;
+    match (validation, home.path() == published.run.path()) {
+        (Some(validation), false) => published.state.set_layout(options.system.layout, validation.clone()),
+        (Some(validation), true) => published.validation = Some(validation.clone()),
+        (None, _) => {}
     }
-    published.validation = validation.clone().filter(|_| is_own);
-    published.place(session)?;
-    published.write()?;
+    published.publish(session)?;
     Ok(found)
 }
 
@@ -242,58 +233,67 @@ fn compares_settings(options: &Validating, subject: &ValidationSubject, session:
 }
 
 impl ProvenRun<'_, '_> {
+    /// Compares rules and settings with the default, and those that are confirmed once more.
+    pub(crate) fn compare_all(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
+        self.compare()?;
+        self.choose_settings(search)?;
+        self.compare_again()?;
+        self.compare_under_again()
+    }
+
     /// Compares the rules in each layout of the run, and removes those that are not confirmed; unless there is no time, or
     /// the user does not want it.
-    pub(crate) fn compare(&mut self) -> Result<(), WorkflowError> {
+    fn compare(&mut self) -> Result<(), WorkflowError> {
         let run = self.published.run.clone();
-        let is_wanted = self.options.validate && !self.published.findings.changes_nothing();
-        if self.published.validation.is_some() && !self.measured.reopens {
+        if self.published.validation.is_some() {
             self.session.say(&format!(
                 "these rules were compared before; `collrules validate {}` compares them again",
                 run.path().display()
             ));
-        } else if is_wanted {
+        } else if self.is_compared() {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-            self.compare_rules(Stage::Rules, limit, Settings::new(), None, None)?;
-        }
-        if !is_wanted || run.layouts()?.is_empty() {
-            return Ok(());
-        }
-        // Comparisons in other layouts are about the files in place.
-        self.published.place(self.session)?;
-        let others = Instant::now();
-        for other in run.layouts()? {
-            if RulesEvidence::read(&other)?.validation.is_none() && !self.published.findings.changes_nothing() {
-                self.compare_in_layout(other)?;
+            if self.compare_rules(Stage::Rules, limit, Settings::new(), None, None)? {
+                self.end(Step::Compare(Stage::Rules, None))?;
             }
         }
-        self.measured.began += others.elapsed();
+        for other in run.layouts()? {
+            self.compare_in_layout(other)?;
+        }
         Ok(())
     }
 
+    /// Returns true if there are rules, and they are to be compared.
+    fn is_compared(&self) -> bool {
+        self.options.validate && !self.published.findings.changes_nothing()
+    }
+
     /// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
-    /// for all. The comparison is in the run of that layout.
+    /// for all. The launches are in the run of that layout, the result is in the state.
     fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
         let layout = other.manifest()?.plan.placement.layout;
+        let is_known = self.published.state.in_layout(layout).is_some_and(|known| known.round.is_some());
+        if is_known || !self.is_compared() {
+            return Ok(());
+        }
+        let _held = other.hold()?;
         self.session.say(&format!("--layout {layout}: comparing the same rules there"));
         let own_result = self.published.validation.clone();
         let limit = BudgetShares::of_comparison(&self.measured.experiment);
         self.measured.started.backend.lay_out(layout);
         let compared = self.compare_rules(Stage::Rules, limit, Settings::new(), None, Some((other, layout)));
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
-        compared?;
         self.published.validation = own_result;
-        self.published.place(self.session)
+        if compared? { self.end(Step::Compare(Stage::Rules, Some(layout))) } else { Ok(()) }
     }
 
     /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
     /// machine may be in another phase. Removes those whose gain is not seen again.
-    pub(crate) fn compare_again(&mut self) -> Result<(), WorkflowError> {
+    fn compare_again(&mut self) -> Result<(), WorkflowError> {
         let before = self.published.validation.clone();
-        if before.is_none() || !self.options.validate || self.published.findings.changes_nothing() {
+        let has = |stage| self.published.state.has(Step::Compare(stage, None));
+        if before.is_none() || !self.is_compared() || !has(Stage::Rules) || has(Stage::RulesAgain) {
             return Ok(());
         }
-        let later = Instant::now();
         // Rules under settings are compared once more as well.
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
         let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
@@ -301,19 +301,20 @@ impl ProvenRun<'_, '_> {
         self.session.say(
             "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too",
         );
-        self.compare_rules(Stage::RulesAgain, limit, Settings::new(), before, None)?;
-        self.measured.began += later.elapsed();
-        Ok(())
+        match self.compare_rules(Stage::RulesAgain, limit, Settings::new(), before, None)? {
+            true => self.end(Step::Compare(Stage::RulesAgain, None)),
+            false => Ok(()),
+        }
     }
 
     /// Compares the rules under the settings that were chosen, and removes those that are not confirmed there; once more if
-    /// `earlier` is what they showed before. Returns the speedup over the settings alone; none without a rule that is left,
-    /// or without time.
+    /// `earlier` is what they showed before. Returns the speedup over the settings alone, none without a rule that is left;
+    /// nothing without time.
     pub(crate) fn compare_under(
         &mut self,
         settings: &Settings,
         earlier: Option<Round>,
-    ) -> Result<Option<Round>, WorkflowError> {
+    ) -> Result<Option<Option<Round>>, WorkflowError> {
         let (before, measured) = (self.published.clone(), &self.measured);
         let (stage, limit) = match &earlier {
             None => {
@@ -328,12 +329,17 @@ impl ProvenRun<'_, '_> {
             round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
             Validation { round, checks: Vec::new(), ..alone }
         });
-        self.compare_rules(stage, limit, settings.clone(), under, None)?;
+        // Without time, and if there is an error, they stay what they were alone.
+        let compared = self.compare_rules(stage, limit, settings.clone(), under, None);
+        if !matches!(compared, Ok(true)) {
+            self.published = before;
+            return compared.map(|_| None);
+        }
         let found = self.published.validation.take().filter(|_| !self.published.findings.changes_nothing());
         let Some((found, round)) = found.and_then(|found| Some((found.reverted, found.round?))) else {
             // Alone they stay what they were.
             self.published = before;
-            return Ok(None);
+            return Ok(Some(None));
         };
         self.published.validation = before.validation.map(|mut validation| {
             revert::add_ranges(&mut validation.reverted, found);
@@ -344,12 +350,12 @@ impl ProvenRun<'_, '_> {
             }
             validation
         });
-        Ok(Some(round))
+        Ok(Some(Some(round)))
     }
 
     /// Compares the rules under the settings `base`, none of which is the default, with the run's arrivals of ranks in
     /// programs. `before` is the earlier comparison with the ranges that it removed, to whose round a later stretch adds.
-    /// The result is in `published`, or in the run of the other layout if they are compared in that.
+    /// The result is in `published`, also of another layout. Returns false without time.
     fn compare_rules(
         &mut self,
         stage: Stage,
@@ -357,18 +363,16 @@ impl ProvenRun<'_, '_> {
         base: Settings,
         before: Option<Validation>,
         other: Option<(RunDir, Layout)>,
-    ) -> Result<(), WorkflowError> {
+    ) -> Result<bool, WorkflowError> {
         let Self { measured, options, published, session } = self;
         let run = published.run.clone();
         let home = other.as_ref().map_or(&run, |(home, _)| home);
+        let base_is_default = base.is_empty();
         let arrivals = measured.experiment.arrivals.clone();
         let mut system = measured.experiment.system.clone();
         let started = &mut measured.started;
         let mut subject = ValidationSubject::of_run(published.clone(), started);
-        let arm = subject.arm(&base)?;
-        let is_concluded =
-            !(measured.reopens && other.is_none()) && ComparisonLog::open(home)?.is_concluded_for(stage, &arm);
-        if limit.is_some_and(|limit| limit.0 < 4.0 * started.startup.0) && !is_concluded {
+        if limit.is_some_and(|limit| limit.0 < 4.0 * started.startup.0) {
             if !stage.is_again() {
                 let layout = other.as_ref().map_or(String::new(), |(_, layout)| format!(" --layout {layout}"));
                 session.say(&format!(
@@ -379,7 +383,7 @@ impl ProvenRun<'_, '_> {
                     run.path().display(),
                 ));
             }
-            return Ok(());
+            return Ok(false);
         }
         if stage.is_again() {
             subject.cells = calls::ruled_cells(&subject);
@@ -391,14 +395,14 @@ impl ProvenRun<'_, '_> {
             subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
             subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
             if subject.cells.is_empty() {
-                return Ok(());
+                return Ok(false);
             }
         }
         let validating = Validating {
             min_difference: options.criteria.min_gain,
             max_loss: options.max_loss,
             middle: Some(options.criteria.middle),
-            error_rate: options.criteria.error_rate,
+            error_rate: options.criteria.error_rate * published.state.error_share(),
             repair: true,
             seed: options.seed,
             timing: TimingOptions { calls: None, ..options.timing },
@@ -410,38 +414,40 @@ impl ProvenRun<'_, '_> {
             _ if stage.is_again() => MOST_AGAIN,
             _ => MOST_BLOCKS,
         };
-        let task =
-            Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, most_blocks, is_concluded };
-        let Outcome { validation, mut log, stage, .. } =
+        let task = Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, most_blocks };
+        let Outcome { validation, .. } =
             compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
-        let Some(validation) = validation else { return Ok(()) };
-        log.conclude(stage)?;
-        let validation = match (before, validation.round) {
+        let Some(validation) = validation else { return Ok(false) };
+        let layout = other.as_ref().map(|(_, layout)| *layout);
+        let known = match layout {
+            None => published.state.validation.as_ref(),
+            Some(layout) => published.state.in_layout(layout),
+        };
+        let mut validation = match (before, validation.round) {
             (Some(mut before), Some(later)) if stage.is_again() => {
                 before.round.iter_mut().for_each(|round| add_stretch(round, &later, validation.criteria));
                 before
             }
             (before, round) => {
                 // What an earlier comparison of the run removed stays removed.
-                let before = match before {
-                    None if !measured.reopens => evidence::validation_of(home)?.0,
-                    before => before,
-                };
-                let reverted = before.map(|before| before.reverted).unwrap_or_default();
+                let reverted = before.as_ref().or(known).map(|known| known.reverted.clone()).unwrap_or_default();
                 Validation { reverted, round, ..validation }
             }
         };
-        let layouts = OtherLayouts::read(&run, home)?;
+        if let Some(earlier) = published.state.earlier.as_ref().filter(|_| base_is_default && layout.is_none()) {
+            validation.confirm_from(earlier);
+        }
+        let layouts = OtherLayouts::of(published, layout)?;
         let untimed = subject.list_untimed(&validation);
         let validation = remove_unconfirmed(home, started, &mut subject, validation, &untimed, &layouts, session)?;
         session.tell(Event::Compared { home, validation: &validation });
         if let Some(left) = subject.published {
             *published = left;
         }
-        match other {
+        match layout {
             None => published.validation = Some(validation),
-            Some((home, _)) => home.write_validation(&validation)?,
+            Some(layout) => published.state.set_layout(layout, validation),
         }
-        Ok(())
+        Ok(true)
     }
 }

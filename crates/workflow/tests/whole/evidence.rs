@@ -3,7 +3,9 @@
 use collrules_record::comparison::Stage as Step;
 use collrules_record::rundir::{self, ComparisonLog};
 use collrules_record::settings::RulesUse;
+use collrules_report::gains::Removal;
 use collrules_report::outcome;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
@@ -133,6 +135,42 @@ fn rules_whose_jobs_die_are_refuted_and_removed() {
     }
     let repaired = stage.validate("--budget none --repair").unwrap();
     assert!(!repaired.loses() && Published::open(&stage.path()).unwrap().findings.changes_nothing());
+}
+
+/// Jobs read the file that `env.sh` names.
+#[test]
+fn a_changed_file_that_jobs_read_is_refused() {
+    let (mut stage, published) = Stage::tuned(DECEIVED);
+    let named = std::fs::read_dir(stage.path().join(rundir::TUNINGS)).unwrap().map(|entry| entry.unwrap().path());
+    let digest = &published.tuning.unwrap().digests()[rundir::RULES];
+    let pinned = named.into_iter().find(|path| path.display().to_string().contains(&digest[..12])).unwrap();
+    std::fs::write(&pinned, "0\n").unwrap();
+    assert!(matches!(Published::open(&stage.path()), Err(WorkflowError::Input(_))));
+    assert!(stage.validate("--budget none").is_err() && stage.resume().is_err());
+    std::fs::remove_file(&pinned).unwrap();
+    assert!(stage.resume().unwrap().is_confirmed() && pinned.is_file());
+}
+
+/// What earlier launches confirmed stays confirmed with more time, or is shown to be slower.
+#[test]
+fn more_time_takes_no_confirmation() {
+    const LITTLE: &str = "--simulate=deceptive --np 2,4,8 --ops bcast,allreduce,alltoall --sizes 1K:64K --no-settings \
+                          --calls 3";
+    for seed in [499, 1, 2, 3] {
+        let words = format!("{LITTLE} --seed {seed}");
+        let (mut stage, first) = Stage::tuned(&format!("{words} --budget 3s"));
+        let confirmed = |published: &Published| -> Vec<_> {
+            let gains = published.gains();
+            gains.iter().filter(|(_, gain)| gain.state.is_confirmed()).map(|(cell, _)| cell).collect()
+        };
+        let before = confirmed(&first);
+        let more = stage.resume_with(&format!("{words} --budget 120s"));
+        let after = confirmed(&more);
+        let is_slower = |cell: &_| matches!(more.gains().removal(*cell), Some(Removal::Slower | Removal::SlowerIn(_)));
+        let lost: Vec<_> = before.iter().filter(|cell| !after.contains(cell) && !is_slower(cell)).collect();
+        assert!(lost.is_empty(), "seed {seed}: {lost:?} of {}", before.len());
+        assert!(more.is_confirmed() && list_unlaunched(&more).is_empty(), "seed {seed}: {}", more.verdict());
+    }
 }
 
 #[test]
