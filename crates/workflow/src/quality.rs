@@ -73,10 +73,16 @@ fn below(validation: &Validation, round: &Round, spread: f64) -> Option<PoorData
     (2 * below > confirmed.len()).then_some(PoorData::BelowBarriers(below, confirmed.len()))
 }
 
-/// Doubt about launches that differ where nothing acts.
+/// Doubt about launches that differ where no rule acts. With a control of its own a comparison knows what chance makes, so
+/// that only losses count: Open MPI takes other ways to the same algorithm if a file is active, mostly faster ones.
 fn controls(round: &Round) -> Option<PoorData> {
     let controls = || round.cells.iter().filter(|cell| cell.control);
-    let other = controls().filter(|cell| matches!(cell.verdict, Outcome::Faster | Outcome::Slower)).count();
+    let differs = |cell: &&ValidatedCell| match cell.verdict {
+        Outcome::Faster => round.control.is_none(),
+        Outcome::Slower => true,
+        Outcome::Same | Outcome::Undecided => false,
+    };
+    let other = controls().filter(differs).count();
     let (share, least) = CONTROLS;
     (other >= least && other as f64 > share * controls().count() as f64)
         .then_some(PoorData::Controls(other, controls().count()))
@@ -84,7 +90,38 @@ fn controls(round: &Round) -> Option<PoorData> {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::{Bytes, Cell, Estimate, Ranks};
+    use collrules_rules::{Choice, Collective};
+
     use super::*;
+
+    /// A comparison of four sizes without a rule.
+    fn without_rules(verdicts: [Outcome; 4], control: Option<Estimate>) -> Round {
+        let one = Estimate { point: 1.0, low: Some(0.99), high: Some(1.01), level: 0.95, samples: 8 };
+        let cell = |(exponent, verdict): (u32, _)| ValidatedCell {
+            cell: Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1_u64 << exponent) },
+            tuned: true,
+            served: Choice::BUILTIN,
+            control: true,
+            handed: false,
+            without: one,
+            with: one,
+            speedup: one,
+            q_value: None,
+            verdict,
+        };
+        Round { pairs: 8, cells: (0..).zip(verdicts).map(cell).collect(), control, ..Round::default() }
+    }
+
+    #[test]
+    fn gains_without_a_rule_are_doubted_unless_a_control_excludes_chance() {
+        use Outcome::{Faster, Same, Slower};
+        let control = Some(Estimate { point: 1.0, low: Some(0.99), high: Some(1.01), level: 0.99, samples: 8 });
+        let doubt = |verdicts, control| controls(&without_rules(verdicts, control));
+        assert_eq!(doubt([Faster, Faster, Slower, Same], None), Some(PoorData::Controls(3, 4)));
+        assert_eq!(doubt([Faster, Faster, Faster, Same], control), None);
+        assert_eq!(doubt([Slower, Slower, Slower, Same], control), Some(PoorData::Controls(3, 4)));
+    }
 
     #[test]
     fn phases_are_doubted_and_a_single_disturbed_launch_is_not() {
