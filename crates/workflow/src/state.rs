@@ -2,14 +2,16 @@
 
 use std::time::Instant;
 
+use collrules_record::comparison::Stage;
 use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::SettingsFindings;
 use collrules_record::state::{Step, StepRecord, TuningState};
-use collrules_record::{Seconds, Tuning};
+use collrules_record::validation::Round;
+use collrules_record::{Cell, HanRule, Seconds, Tuning, Validation};
+use collrules_rules::{Choice, Release};
 
 use crate::error::WorkflowError;
-use crate::evidence::holds_for;
 use crate::tuning;
 
 /// Reads the state of a directory; without one, the results in it that are about its rules.
@@ -57,9 +59,38 @@ pub(crate) fn reopen(state: &mut TuningState) {
     state.steps.push(StepRecord { step: Step::Decide, seconds: Seconds(0.0) });
 }
 
+/// Returns true if what a comparison showed holds for a tuning: in each cell it has the rule that was launched and not removed
+/// since, or none.
+fn holds_for(compared: &Validation, tuning: &Tuning, findings: &Findings) -> bool {
+    if compared.is_about(&tuning.digests()) {
+        return true;
+    }
+    let Some(round) = &compared.round else { return false };
+    let removed = compared.removed();
+    let mut parameters = tuning.parameters.iter();
+    parameters.all(|(name, value)| compared.settings.get(name) == Some(value))
+        && has_rules_of(round, tuning, findings, |cell| !removed.contains(&cell))
+}
+
+/// Returns true if a tuning has no rule in measured or compared cells but those of a round.
+fn has_rules_of(round: &Round, tuning: &Tuning, findings: &Findings, is_left: impl Fn(Cell) -> bool) -> bool {
+    let rule = |cell: Cell| rule_of(tuning, cell, findings.release);
+    let known = round.known();
+    let is_default = |cell: Cell| rule(cell) == (Choice::BUILTIN, false);
+    let is_launched = |cell: Cell, launched| is_default(cell) || is_left(cell) && rule(cell) == launched;
+    round.cells.iter().all(|it| is_launched(it.cell, (it.served, it.handed)))
+        && round.failed.iter().filter(|it| it.with).all(|it| is_default(it.cell))
+        && findings.cells.iter().map(|it| it.cell).all(|cell| known.contains(&cell) || is_default(cell))
+}
+
+/// The rule for a cell: its choice, and whether HAN has one.
+fn rule_of(tuning: &Tuning, cell: Cell, release: Release) -> (Choice, bool) {
+    let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
+    (choice, tuning.han_rule(cell) != HanRule::Default)
+}
+
 /// Returns true if the time of a step is not that of rules in the layout of the run.
 fn is_apart(step: Step) -> bool {
-    use collrules_record::comparison::Stage;
     !matches!(step, Step::Begin(_) | Step::Measure | Step::Decide | Step::Compare(Stage::Rules, None))
 }
 

@@ -93,7 +93,6 @@ pub const LAYOUT: &str = "layout-";
 
 /// All files of a run directory with fixed names.
 pub const FILES: [&str; 20] = [
-    STATE,
     SETTINGS,
     COMPARISON,
     MANIFEST,
@@ -112,6 +111,7 @@ pub const FILES: [&str; 20] = [
     PAGE,
     PROOF,
     VALIDATION,
+    STATE,
     IMPORT,
 ];
 

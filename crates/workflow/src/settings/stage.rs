@@ -13,7 +13,7 @@ use collrules_record::settings::{
 };
 use collrules_record::state::Step;
 use collrules_record::validation::{Round, ValidationCriteria};
-use collrules_record::{Bytes, Cell, Estimate, Seconds, Validation};
+use collrules_record::{Bytes, Cell, Estimate, Ranks, Seconds, Survey, Validation};
 use collrules_report::settings::failure;
 use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
@@ -83,18 +83,12 @@ impl ProvenRun<'_, '_> {
         let Self { measured, options, published, session } = self;
         let startup = measured.started.startup;
         let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
-        let asked = published.weights();
-        let ranks = measured.manifest.plan.ranks;
-        let survey = measured.started.survey.clone();
-        let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
-        let (screened, call) = (screened(&asked), |cell: &Cell| ArmSubject::Call(*cell, Condition::UNALIGNED));
-        let messages: Vec<ArmSubject> = list_messages(&patterns).collect();
-        let subjects = |cells: &CellWeights| -> Vec<ArmSubject> {
-            cells.keys().chain(&guards).map(call).chain(messages.iter().cloned()).collect()
-        };
-        let few = subjects(&screened);
+        let Measurement { started, manifest, run, .. } = &mut **measured;
+        let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
+        let calls = SearchedCalls::new(published.weights(), ranks, &survey);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
         let of_round = (values + values.div_ceil(AT_ONCE)) as f64;
+        let few = calls.subjects(&calls.screened);
         let least = of_round * launch_time(startup, few.len()) / SEARCH;
         if left.is_some_and(|left| left < least) {
             session.say(&format!(
@@ -105,77 +99,39 @@ impl ProvenRun<'_, '_> {
         }
         let settings = factors.len();
         session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
-        let mut log = ComparisonLog::open(&measured.run)?;
+        let mut log = ComparisonLog::open(run)?;
         let schedule = |launches: f64, share: f64, subjects: usize| {
             let least = measuring_time(startup, subjects);
             let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
             loop_schedule(&options.timing, startup, launch)
         };
-        let Measurement { started, manifest, .. } = measured;
         let timed = schedule(ROUNDS * of_round, SEARCH, few.len());
         let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
         let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
         jobs.subjects = few;
         jobs.limit_to(left.map(|left| left * SEARCH), 0);
-        let weight =
-            |subject: &ArmSubject| subject.cell().map_or(0.0, |cell| screened.get(&cell).copied().unwrap_or(0.0));
-        let searched = run_design(&factors, &weight, &mut jobs)?;
+        let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut jobs)?;
         let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
         for FailedSettings { settings, why } in &ignored {
             jobs.session.say(&format!("settings: {} is left out: {}", describe(settings), failure(why)));
         }
-        let has_rules = options.validate && !published.rules_settings().is_empty();
-        let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - UNDER_SETTINGS } else { 1.0 });
-        jobs.subjects = subjects(&asked);
-        jobs.schedule =
-            schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH, jobs.subjects.len());
-        jobs.limit_to(left, 0);
-        for settings in &finalists {
-            let settings = describe(settings);
-            jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
-        }
-        let criteria =
-            ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() };
-        let comparison = Comparison {
-            stage: Stage::Tuning,
-            base: &Settings::new(),
-            arms: &finalists,
-            demand: &|_, _| ArmDemand::ExcludeClassLoss,
-            weight: &|_, subject| subject.cell().map_or(0.0, |cell| asked.get(&cell).copied().unwrap_or(0.0)),
-            criteria,
-            max_loss: options.max_loss,
-            looks: Looks::from(FIRST_LOOK),
-            cost: &|arm| LEAST_GAIN * arm.len() as f64,
-            chooses: true,
-        };
-        let compared = if finalists.is_empty() { Compared::default() } else { compare(&comparison, &mut jobs)? };
+        let has_rules = !published.rules_settings().is_empty();
+        let share = if has_rules && options.validate { 1.0 - UNDER_SETTINGS } else { 1.0 };
+        jobs.subjects = calls.subjects(&calls.asked);
+        let launches = f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64;
+        jobs.schedule = schedule(launches, 1.0 - SEARCH, jobs.subjects.len());
+        jobs.limit_to(left.map(|left| (left - jobs.spent) * share), 0);
+        let compared = compare_finalists(&finalists, &calls.asked, options, &mut jobs)?;
+        let rules = if has_rules { RulesUse::NotCompared } else { RulesUse::LeftOut };
         let finalists = compared.arms.iter().map(|result| Finalist {
             memory: jobs.memory(Stage::Tuning, &result.arm),
-            rules: if published.rules_settings().is_empty() { RulesUse::LeftOut } else { RulesUse::NotCompared },
-            ..describe_finalist(&compared, result, &asked)
+            rules,
+            ..describe_finalist(&compared, result, &calls.asked)
         });
-        let finalists: Vec<Finalist> = finalists.collect();
-        let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);
-        let launches: Vec<_> = jobs.log.launches().iter().filter(|launch| own(launch.stage)).collect();
-        let mut failed: Vec<FailedSettings> = launches.iter().filter_map(|launch| describe_failure(launch)).collect();
-        failed.dedup();
-        failed.extend(ignored);
-        let left_out = all
-            .iter()
-            .filter_map(|setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? }));
-        Ok(Some(SettingsFindings {
-            format: FORMAT,
-            nodes: survey.nodes().into_iter().cloned().collect(),
-            ranks,
-            launches: launches.len() as u32,
-            seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
-            effects: effects(&factors, &searched),
-            left_out: left_out.collect(),
-            failed,
-            finalists,
-            chosen: compared.chosen,
-            validation: None,
-        }))
+        let finalists = finalists.collect();
+        let (effects, chosen) = (effects(&factors, &searched), compared.chosen);
+        let found = describe_search(jobs.log.launches(), (&all, ignored), (ranks, &survey));
+        Ok(Some(SettingsFindings { effects, finalists, chosen, ..found }))
     }
 
     /// Compares the rules under the chosen settings once more, after they were alone. Without a rule that is left, the settings
@@ -212,6 +168,92 @@ impl ProvenRun<'_, '_> {
         finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
         self.published.settings = Some(found);
         self.end(Step::Compare(stage, None))
+    }
+}
+
+/// The calls by which settings are compared.
+struct SearchedCalls {
+    /// Weights of the requested sizes.
+    asked: CellWeights,
+    /// Weights of those that a search times.
+    screened: CellWeights,
+    guards: Vec<Cell>,
+    messages: Vec<ArmSubject>,
+}
+
+impl SearchedCalls {
+    fn new(asked: CellWeights, ranks: Ranks, survey: &Survey) -> Self {
+        let (screened, guards) = (screened(&asked), guard_cells(&asked, ranks));
+        let messages = list_messages(&guard_patterns(survey, ranks)).collect();
+        Self { asked, screened, guards, messages }
+    }
+
+    /// These sizes, with what settings could harm.
+    fn subjects(&self, cells: &CellWeights) -> Vec<ArmSubject> {
+        let calls = cells.keys().chain(&self.guards).map(|cell| ArmSubject::Call(*cell, Condition::UNALIGNED));
+        calls.chain(self.messages.iter().cloned()).collect()
+    }
+}
+
+/// The weight of a subject in a mean speedup.
+fn weigh(weights: &CellWeights, subject: &ArmSubject) -> f64 {
+    subject.cell().and_then(|cell| weights.get(&cell).copied()).unwrap_or(0.0)
+}
+
+/// Compares the best combinations with the default, over all sizes and what they could harm.
+fn compare_finalists(
+    finalists: &[Settings],
+    asked: &CellWeights,
+    options: &TuneOptions,
+    jobs: &mut JobLauncher<'_, '_>,
+) -> Result<Compared, WorkflowError> {
+    if finalists.is_empty() {
+        return Ok(Compared::default());
+    }
+    for settings in finalists {
+        let settings = describe(settings);
+        jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
+    }
+    let comparison = Comparison {
+        stage: Stage::Tuning,
+        base: &Settings::new(),
+        arms: finalists,
+        demand: &|_, _| ArmDemand::ExcludeClassLoss,
+        weight: &|_, subject| weigh(asked, subject),
+        criteria: ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() },
+        max_loss: options.max_loss,
+        looks: Looks::from(FIRST_LOOK),
+        cost: &|arm| LEAST_GAIN * arm.len() as f64,
+        chooses: true,
+    };
+    compare(&comparison, jobs)
+}
+
+/// The launches of a search, and what was left out of it.
+fn describe_search(
+    launches: &[ArmLaunch],
+    (all, ignored): (&[Setting], Vec<FailedSettings>),
+    (ranks, survey): (Ranks, &Survey),
+) -> SettingsFindings {
+    let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);
+    let launches: Vec<_> = launches.iter().filter(|launch| own(launch.stage)).collect();
+    let mut failed: Vec<FailedSettings> = launches.iter().filter_map(|launch| describe_failure(launch)).collect();
+    failed.dedup();
+    failed.extend(ignored);
+    let omission =
+        |setting: &Setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? });
+    SettingsFindings {
+        format: FORMAT,
+        nodes: survey.nodes().into_iter().cloned().collect(),
+        ranks,
+        launches: launches.len() as u32,
+        seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
+        effects: Vec::new(),
+        left_out: all.iter().filter_map(omission).collect(),
+        failed,
+        finalists: Vec::new(),
+        chosen: None,
+        validation: None,
     }
 }
 

@@ -23,17 +23,18 @@ use std::time::Instant;
 use collrules_record::comparison::Stage;
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
-use collrules_record::options::{TimingOptions, Validating};
+use collrules_record::options::{SystemOptions, TimingOptions, Validating};
 use collrules_record::plan::Deployment;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
-use collrules_record::state::Step;
+use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::Round;
 use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 use collrules_tuner::validation::add_stretch;
 
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::plan::{AGAIN, BudgetShares};
 use crate::prove::ProvenRun;
@@ -252,7 +253,7 @@ impl ProvenRun<'_, '_> {
             ));
         } else if self.is_compared() {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-            if self.compare_rules(Stage::Rules, limit, Settings::new(), None, None)? {
+            if self.compare_rules(RulesTask::new(Stage::Rules, limit))? {
                 self.end(Step::Compare(Stage::Rules, None))?;
             }
         }
@@ -280,7 +281,8 @@ impl ProvenRun<'_, '_> {
         let own_result = self.published.validation.clone();
         let limit = BudgetShares::of_comparison(&self.measured.experiment);
         self.measured.started.backend.lay_out(layout);
-        let compared = self.compare_rules(Stage::Rules, limit, Settings::new(), None, Some((other, layout)));
+        let task = RulesTask { other: Some((other, layout)), ..RulesTask::new(Stage::Rules, limit) };
+        let compared = self.compare_rules(task);
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
         self.published.validation = own_result;
         if compared? { self.end(Step::Compare(Stage::Rules, Some(layout))) } else { Ok(()) }
@@ -301,7 +303,7 @@ impl ProvenRun<'_, '_> {
         self.session.say(
             "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too",
         );
-        match self.compare_rules(Stage::RulesAgain, limit, Settings::new(), before, None)? {
+        match self.compare_rules(RulesTask { before, ..RulesTask::new(Stage::RulesAgain, limit) })? {
             true => self.end(Step::Compare(Stage::RulesAgain, None)),
             false => Ok(()),
         }
@@ -330,7 +332,8 @@ impl ProvenRun<'_, '_> {
             Validation { round, checks: Vec::new(), ..alone }
         });
         // Without time, and if there is an error, they stay what they were alone.
-        let compared = self.compare_rules(stage, limit, settings.clone(), under, None);
+        let task = RulesTask { base: settings.clone(), before: under, ..RulesTask::new(stage, limit) };
+        let compared = self.compare_rules(task);
         if !matches!(compared, Ok(true)) {
             self.published = before;
             return compared.map(|_| None);
@@ -353,50 +356,25 @@ impl ProvenRun<'_, '_> {
         Ok(Some(Some(round)))
     }
 
-    /// Compares the rules under the settings `base`, none of which is the default, with the run's arrivals of ranks in
-    /// programs. `before` is the earlier comparison with the ranges that it removed, to whose round a later stretch adds.
-    /// The result is in `published`, also of another layout. Returns false without time.
-    fn compare_rules(
-        &mut self,
-        stage: Stage,
-        limit: Option<Seconds>,
-        base: Settings,
-        before: Option<Validation>,
-        other: Option<(RunDir, Layout)>,
-    ) -> Result<bool, WorkflowError> {
+    /// Compares the rules, with the run's arrivals of ranks in programs. The result is in `published`, also of another layout.
+    /// Returns false without time.
+    fn compare_rules(&mut self, task: RulesTask) -> Result<bool, WorkflowError> {
         let Self { measured, options, published, session } = self;
-        let run = published.run.clone();
-        let home = other.as_ref().map_or(&run, |(home, _)| home);
-        let base_is_default = base.is_empty();
-        let arrivals = measured.experiment.arrivals.clone();
-        let mut system = measured.experiment.system.clone();
-        let started = &mut measured.started;
-        let mut subject = ValidationSubject::of_run(published.clone(), started);
-        if limit.is_some_and(|limit| limit.0 < 4.0 * started.startup.0) {
-            if !stage.is_again() {
-                let layout = other.as_ref().map_or(String::new(), |(_, layout)| format!(" --layout {layout}"));
-                session.say(&format!(
-                    "NOT CONFIRMED: what is left ({}) is too short for two pairs of launches, each of which takes {} to \
-                     start; `collrules validate {}{layout}` compares the rules with the default",
-                    limit.unwrap_or_default().rounded(),
-                    started.startup,
-                    run.path().display(),
-                ));
-            }
+        let (run, layout) = (published.run.clone(), task.layout());
+        let home = task.other.as_ref().map_or(&run, |(home, _)| home);
+        let most_blocks = match task.stage {
+            Stage::Rules if measured.experiment.searches => MOST_BEFORE_SETTINGS,
+            stage if stage.is_again() => MOST_AGAIN,
+            _ => MOST_BLOCKS,
+        };
+        let Measurement { experiment, started, .. } = &mut **measured;
+        if let Some(short) = task.describe_short_time(started.startup, &run) {
+            session.say(&short);
             return Ok(false);
         }
-        if stage.is_again() {
-            subject.cells = calls::ruled_cells(&subject);
-        }
-        if let Some((home, layout)) = &other {
-            system.layout = *layout;
-            let measured: BTreeSet<_> =
-                home.manifest()?.plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
-            subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
-            subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
-            if subject.cells.is_empty() {
-                return Ok(false);
-            }
+        let mut subject = task.choose_subject(published, started)?;
+        if subject.cells.is_empty() || task.is_too_short(started.startup) {
+            return Ok(false);
         }
         let validating = Validating {
             min_difference: options.criteria.min_gain,
@@ -407,47 +385,112 @@ impl ProvenRun<'_, '_> {
             seed: options.seed,
             timing: TimingOptions { calls: None, ..options.timing },
             condition: options.condition,
-            ..Validating::new(system)
+            ..Validating::new(SystemOptions {
+                layout: layout.unwrap_or(experiment.system.layout),
+                ..experiment.system.clone()
+            })
         };
-        let most_blocks = match stage {
-            Stage::Rules if measured.experiment.searches => MOST_BEFORE_SETTINGS,
-            _ if stage.is_again() => MOST_AGAIN,
-            _ => MOST_BLOCKS,
+        let comparison = Task {
+            options: &validating,
+            arrivals: experiment.arrivals.clone(),
+            home,
+            stage: Some(task.stage),
+            base: task.base.clone(),
+            limit: task.limit,
+            most_blocks,
         };
-        let task = Task { options: &validating, arrivals, home, stage: Some(stage), base, limit, most_blocks };
-        let Outcome { validation, .. } =
-            compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
-        let Some(validation) = validation else { return Ok(false) };
-        let layout = other.as_ref().map(|(_, layout)| *layout);
-        let known = match layout {
-            None => published.state.validation.as_ref(),
-            Some(layout) => published.state.in_layout(layout),
-        };
-        let mut validation = match (before, validation.round) {
-            (Some(mut before), Some(later)) if stage.is_again() => {
-                before.round.iter_mut().for_each(|round| add_stretch(round, &later, validation.criteria));
-                before
-            }
-            (before, round) => {
-                // What an earlier comparison of the run removed stays removed.
-                let reverted = before.as_ref().or(known).map(|known| known.reverted.clone()).unwrap_or_default();
-                Validation { reverted, round, ..validation }
-            }
-        };
-        if let Some(earlier) = published.state.earlier.as_ref().filter(|_| base_is_default && layout.is_none()) {
-            validation.confirm_from(earlier);
-        }
-        let layouts = OtherLayouts::of(published, layout)?;
-        let untimed = subject.list_untimed(&validation);
-        let validation = remove_unconfirmed(home, started, &mut subject, validation, &untimed, &layouts, session)?;
-        session.tell(Event::Compared { home, validation: &validation });
+        let compared = compare_tuning(comparison, &mut subject, None, started, session);
+        let Some(found) = compared.map_err(|error| error.while_tuning(&run))?.validation else { return Ok(false) };
+        let found = task.add_earlier(found, &published.state);
+        let (layouts, untimed) = (OtherLayouts::of(published, layout)?, subject.list_untimed(&found));
+        let found = remove_unconfirmed(home, started, &mut subject, found, &untimed, &layouts, session)?;
+        session.tell(Event::Compared { home, validation: &found });
         if let Some(left) = subject.published {
             *published = left;
         }
         match layout {
-            None => published.validation = Some(validation),
-            Some(layout) => published.state.set_layout(layout, validation),
+            None => published.validation = Some(found),
+            Some(layout) => published.state.set_layout(layout, found),
         }
         Ok(true)
+    }
+}
+
+/// A comparison of the rules of a tuning.
+struct RulesTask {
+    stage: Stage,
+    /// Time for all launches.
+    limit: Option<Seconds>,
+    /// Settings under which they are compared, none of which is the default.
+    base: Settings,
+    /// The earlier comparison, with the ranges that it removed; a later stretch adds to its round.
+    before: Option<Validation>,
+    /// Another layout than that of the run, with its run.
+    other: Option<(RunDir, Layout)>,
+}
+
+impl RulesTask {
+    /// A comparison with the default, in the layout of the run.
+    fn new(stage: Stage, limit: Option<Seconds>) -> Self {
+        Self { stage, limit, base: Settings::new(), before: None, other: None }
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        self.other.as_ref().map(|(_, layout)| *layout)
+    }
+
+    /// Returns true if the time is not enough for two pairs of launches.
+    fn is_too_short(&self, startup: Seconds) -> bool {
+        self.limit.is_some_and(|limit| limit.0 < 4.0 * startup.0)
+    }
+
+    /// The remark that rules are not confirmed for lack of time; none if there is time, or they were compared before.
+    fn describe_short_time(&self, startup: Seconds, run: &RunDir) -> Option<String> {
+        let layout = self.layout().map_or(String::new(), |layout| format!(" --layout {layout}"));
+        let is_short = self.is_too_short(startup) && !self.stage.is_again();
+        is_short.then(|| {
+            format!(
+                "NOT CONFIRMED: what is left ({}) is too short for two pairs of launches, each of which takes {startup} to \
+                 start; `collrules validate {}{layout}` compares the rules with the default",
+                self.limit.unwrap_or_default().rounded(),
+                run.path().display(),
+            )
+        })
+    }
+
+    /// The rules with the cells to compare: later those with a rule, and those that another layout has.
+    fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
+        let mut subject = ValidationSubject::of_run(published.clone(), started);
+        if self.stage.is_again() {
+            subject.cells = calls::ruled_cells(&subject);
+        }
+        if let Some((home, _)) = &self.other {
+            let measured: BTreeSet<_> =
+                home.manifest()?.plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
+            subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
+            subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
+        }
+        Ok(subject)
+    }
+
+    /// A comparison with what earlier ones showed: a later stretch adds to the first one, what was removed stays so, and what
+    /// was decided for the same rules stands unless more launches decide otherwise.
+    fn add_earlier(&self, found: Validation, state: &TuningState) -> Validation {
+        let known = self.layout().map_or(state.validation.as_ref(), |layout| state.in_layout(layout));
+        let mut found = match (&self.before, &found.round) {
+            (Some(before), Some(later)) if self.stage.is_again() => {
+                let mut before = before.clone();
+                before.round.iter_mut().for_each(|round| add_stretch(round, later, found.criteria));
+                before
+            }
+            (before, _) => {
+                let known = before.as_ref().or(known);
+                Validation { reverted: known.map(|known| known.reverted.clone()).unwrap_or_default(), ..found }
+            }
+        };
+        if let Some(earlier) = state.earlier.as_ref().filter(|_| self.base.is_empty() && self.other.is_none()) {
+            found.confirm_from(earlier);
+        }
+        found
     }
 }
