@@ -79,7 +79,7 @@ fn large_files(criterion: &mut Criterion) {
         criterion.bench_function(&format!("lookup in one block of it ({name})"), |bencher| {
             bencher.iter(|| {
                 bytes = (bytes + 7919) % 1_000_000;
-                loaded.serve(Collective::Bcast, black_box(Ranks(102)), bytes, Distribution::Any)
+                loaded.lookup_by_size(Collective::Bcast, black_box(Ranks(102)), bytes, Distribution::Any)
             });
         });
     }

@@ -28,20 +28,20 @@ fn main() -> ExitCode {
     };
     let lost = |exit| progress::lost().map_or(Ok(exit), |cause| Err(WorkflowError::Stdout(cause)));
     let exit = result.and_then(lost).unwrap_or_else(|failure| {
-        tell(&failure);
+        report_failure(&failure);
         Exit::from(&failure)
     });
     exit.into()
 }
 
 /// Reports an error on standard error.
-fn tell(failure: &WorkflowError) {
+fn report_failure(failure: &WorkflowError) {
     if matches!(failure, WorkflowError::Stdout(cause) if cause.kind() == io::ErrorKind::BrokenPipe) {
         // A user who closes the pipe, as with `head`, has read enough.
         return;
     }
     // Without standard error nothing is left to do. The message may quote a file, so it must not control the terminal.
-    let said = failure.to_string().lines().map(plain::line).collect::<Vec<_>>().join("\n");
+    let said = failure.to_string().lines().map(plain::printable_line).collect::<Vec<_>>().join("\n");
     let text = screen::logged("collrules: ", &said);
     let text = text.strip_prefix("collrules:").unwrap_or(&text);
     let _ = writeln!(screen::stderr(), "{}{text}", paint(TextStyle::Bad, "collrules:"));

@@ -95,16 +95,16 @@ fn wrap(width: usize, sentence: &str, first: &str, rest: &str) -> Vec<String> {
 /// Prints text, with a line break at its end.
 pub(crate) fn print(text: &str) -> Result<(), WorkflowError> {
     let mut out = AutoStream::auto(io::stdout().lock());
-    let text = tame(text);
+    let text = replace_control_characters(text);
     let end = if text.ends_with('\n') { "" } else { "\n" };
     write!(out, "{text}{end}").and_then(|()| out.flush()).map_err(WorkflowError::Stdout)
 }
 
 /// Text without control characters except line breaks, tabs and colours: a file name from an unknown source must not
 /// move the cursor or rename the window.
-fn tame(text: &str) -> Cow<'_, str> {
-    let is_tame = |char: char| !char.is_control() || matches!(char, '\n' | '\t');
-    if text.chars().all(is_tame) {
+fn replace_control_characters(text: &str) -> Cow<'_, str> {
+    let is_printable = |char: char| !char.is_control() || matches!(char, '\n' | '\t');
+    if text.chars().all(is_printable) {
         return Cow::Borrowed(text);
     }
     let is_ink = |rest: &str| {
@@ -112,8 +112,9 @@ fn tame(text: &str) -> Cow<'_, str> {
             rest.strip_prefix("\u{1b}[").map(|rest| rest.trim_start_matches(|char| matches!(char, '0'..='9' | ';')));
         codes.is_some_and(|rest| rest.starts_with('m'))
     };
-    let tamed = text.char_indices().map(|(at, char)| if is_tame(char) || is_ink(&text[at..]) { char } else { '?' });
-    Cow::Owned(tamed.collect())
+    let replaced =
+        text.char_indices().map(|(at, char)| if is_printable(char) || is_ink(&text[at..]) { char } else { '?' });
+    Cow::Owned(replaced.collect())
 }
 
 /// Writes bytes for programs to standard output, unchanged and complete.
@@ -133,7 +134,7 @@ pub(crate) fn list_files<'f>(
     width: usize,
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
 ) -> Vec<String> {
-    let directory = plain::line(&directory.display().to_string());
+    let directory = plain::printable_line(&directory.display().to_string());
     let mut lines = vec![paint(TextStyle::Heading, &format!("Files in {directory}:"))];
     let indent = " ".repeat(width + 4);
     let files = files.into_iter();
@@ -164,9 +165,9 @@ mod tests {
 
     #[test]
     fn names_cannot_steer_the_terminal() {
-        assert_eq!(tame("a\u{1b}[2Jb\u{9b}5mc\rd\te\n"), "a?[2Jb?5mc?d\te\n");
+        assert_eq!(replace_control_characters("a\u{1b}[2Jb\u{9b}5mc\rd\te\n"), "a?[2Jb?5mc?d\te\n");
         let painted = paint(TextStyle::Bad, "bad");
-        assert_eq!(tame(&painted), painted);
+        assert_eq!(replace_control_characters(&painted), painted);
     }
 
     #[test]

@@ -405,7 +405,7 @@ impl AbTrial<'_> {
         let ended = run_job(&mut command, &interrupt::flag(), self.time_left())?;
         if is_logged && !with {
             let mut log = TransportLog::default();
-            fs::read_to_string(&stderr).unwrap_or_default().lines().for_each(|line| log.hear(line));
+            fs::read_to_string(&stderr).unwrap_or_default().lines().for_each(|line| log.read_line(line));
             describe_other_transport(&self.measured, &log.into_transport()).iter().for_each(|said| say(said));
         }
         let (took, result) = match ended {

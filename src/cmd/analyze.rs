@@ -18,7 +18,7 @@ use crate::session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Analyze {
-    // First: reading an option takes it.
+    // Read this first: `Given` removes options when read.
     #[command(flatten)]
     pub(crate) given: Given,
     /// A run directory, or a timing table (- is standard input): columns separated by commas, semicolons or tabs, plain or

@@ -12,11 +12,11 @@ use collrules_workflow::campaign::{Begin, RunPlace};
 
 use super::profile::{self, weighted};
 use crate::options::{Given, SessionArgs, declares, named_or_new};
-use crate::progress::{Output, say};
+use crate::progress::{OutputMode, say};
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Tune {
-    // First: reading an option takes it.
+    // Read this first: `Given` removes options when read.
     #[command(flatten)]
     pub(crate) given: Given,
     #[command(flatten)]
@@ -64,8 +64,8 @@ impl Tune {
     }
 
     /// Returns the form of the output that the session writes while it runs.
-    pub(crate) fn output(&self) -> Output {
-        if self.quiet { Output::Quiet } else { Output::new(self.session.events.json) }
+    pub(crate) fn output(&self) -> OutputMode {
+        if self.quiet { OutputMode::Quiet } else { OutputMode::new(self.session.events.json) }
     }
 }
 

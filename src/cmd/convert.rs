@@ -54,12 +54,12 @@ pub(crate) fn run(args: &Convert) -> Result<(), WorkflowError> {
         Some(path) => rundir::put_new(path, &conversion.text).map_err(|cause| WorkflowError::write(path, cause))?,
         None => screen::raw(conversion.text.as_bytes())?,
     }
-    tell(&args.file, &conversion);
+    list_differences(&args.file, &conversion);
     Ok(())
 }
 
 /// Lists the differences to the original on standard error.
-fn tell(file: &Path, conversion: &Conversion) {
+fn list_differences(file: &Path, conversion: &Conversion) {
     let versions = conversion.versions.as_slice();
     if versions.is_empty() {
         say("no release can use the file: none has all of its algorithms");

@@ -8,8 +8,9 @@ use collrules_workflow::drift::{self, Drifting};
 
 use crate::exit::Exit;
 use crate::options::{EventArgs, Given};
-use crate::progress::Output;
-use crate::{screen, session};
+use crate::progress::OutputMode;
+use crate::screen;
+use crate::session::run_in_session;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(
@@ -18,7 +19,7 @@ use crate::{screen, session};
                   those of the run unless one is given."
 )]
 pub(crate) struct DriftArgs {
-    // First: reading an option takes it.
+    // Read this first: `Given` removes options when read.
     #[command(flatten)]
     given: Given,
     /// The run whose message sizes are timed again
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
     let recorded = drift::as_measured(&args.run)?;
     args.given.refuse_other_jobs(&recorded.jobs)?;
     options.system = args.given.over(recorded)?;
-    let repeated = session::with(args.events.failures, Output::new(args.events.json), |session| {
+    let repeated = run_in_session(args.events.failures, OutputMode::new(args.events.json), |session| {
         drift::drift(&args.run, &options, args.out.as_deref(), session)
     })?;
     if !args.events.json {

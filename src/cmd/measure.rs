@@ -5,12 +5,12 @@ use collrules_workflow::campaign;
 
 use super::begin::{Tune, begin};
 use crate::progress::say;
-use crate::session;
+use crate::session::run_in_session;
 
 pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
     let begin = begin(args)?;
     let measured =
-        session::with(args.session.events.failures, args.output(), |session| campaign::measure(&begin, session))?;
+        run_in_session(args.session.events.failures, args.output(), |session| campaign::measure(&begin, session))?;
     if args.quiet {
         return Ok(());
     }

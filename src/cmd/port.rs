@@ -25,9 +25,9 @@ use super::merge::{self, MergeInput};
 use super::summary;
 use crate::exit::Exit;
 use crate::options::named_or_new;
-use crate::progress::Output;
+use crate::progress::OutputMode;
 use crate::screen::{self, wrapped};
-use crate::session::{self, FAILURES};
+use crate::session::{FAILURES, run_in_session};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -67,11 +67,11 @@ pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
     if args.dry_run {
         return Ok(Exit::DONE);
     }
-    let output = Output::new(args.json);
+    let output = OutputMode::new(args.json);
     match task {
         PortTask::Tune(mut begin) => {
             begin.place = RunPlace::New(named_or_new(args.out.as_deref(), "run"));
-            let published = session::with(FAILURES, output, |session| tune::tune(&begin, session))?;
+            let published = run_in_session(FAILURES, output, |session| tune::tune(&begin, session))?;
             if !args.json {
                 summary::print(&published)?;
             }
@@ -81,8 +81,8 @@ pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
             let out = named_or_new(args.out.as_deref(), "run");
             // What hinders writing is better known before measuring than after.
             RunDir::prepare_derived(&out)?;
-            begin.place = RunPlace::New(beside(&out));
-            let joined = session::with(FAILURES, output, |session| {
+            begin.place = RunPlace::New(directory_for_remeasuring(&out));
+            let joined = run_in_session(FAILURES, output, |session| {
                 let again = tune::tune(&begin, session)?;
                 join(&published, again, &out, session)
             })?;
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
 }
 
 /// The directory of what is measured again, next to that of the whole.
-fn beside(out: &Path) -> PathBuf {
+fn directory_for_remeasuring(out: &Path) -> PathBuf {
     let name = out.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     rundir::unused(out.parent().unwrap_or(Path::new("")), &format!("{name}-again"))
 }
@@ -116,7 +116,7 @@ fn compare(
     let run = published.run.path();
     let opened = publish::open(run, None)?;
     let arrivals = validate::as_measured(&opened)?.map(|measured| measured.arrivals).unwrap_or_default();
-    let validated = session::with(FAILURES, Output::new(args.json), |session| {
+    let validated = run_in_session(FAILURES, OutputMode::new(args.json), |session| {
         validate::validate(&opened, false, validating, arrivals, out, session)
     })?;
     let loses = validated.loses();
@@ -297,7 +297,7 @@ fn list_unknown(published: &Published, openmpi: &Installation) -> Result<Vec<Str
         return Ok(Vec::new());
     }
     let known = installation::parameters(openmpi)?;
-    // An ompi_info that lists nothing says nothing.
+    // An empty list is no information.
     let is_unknown = |name: &&&String| !known.is_empty() && known.get(name).is_none();
     Ok(names.iter().filter(is_unknown).map(|name| (*name).clone()).collect())
 }

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), WorkflowError> {
             "{out} does not end in .html, .md, .csv, .json or .txt: name the format with --format"
         ))
     })?;
-    spare(args.out.as_deref(), args)?;
+    refuse_to_overwrite_input(args.out.as_deref(), args)?;
     let source = Published::open(&args.input)?;
     let text = match &args.compare {
         None => render_report(&source, wanted)?,
@@ -140,7 +140,7 @@ fn compared_run<'a>(published: &'a Published, observations: Option<&'a Observati
 }
 
 /// Refuses an output that is an input of the report: the data would be lost.
-fn spare(out: Option<&Path>, args: &ReportArgs) -> Result<(), WorkflowError> {
+fn refuse_to_overwrite_input(out: Option<&Path>, args: &ReportArgs) -> Result<(), WorkflowError> {
     let Some((out, target)) = out.and_then(|out| Some((out, out.canonicalize().ok()?))) else { return Ok(()) };
     let inputs = std::iter::once(&args.input).chain(&args.compare).filter_map(|input| input.canonicalize().ok());
     let (mut inputs, directory) = (inputs, target.parent().unwrap_or(Path::new("/")));
@@ -166,7 +166,7 @@ fn put(out: Option<&Path>, text: &str) -> Result<(), WorkflowError> {
 fn render_report(published: &Published, format: ReportFormat) -> Result<String, WorkflowError> {
     let (findings, context) = (&published.findings, published.context());
     Ok(match format {
-        ReportFormat::Text => summary::told(findings, str::to_owned).join("\n") + "\n",
+        ReportFormat::Text => summary::describe_findings(findings, str::to_owned).join("\n") + "\n",
         ReportFormat::Html => tuning::document(findings, &context).page(TOOL),
         ReportFormat::Md => tuning::document(findings, &context).markdown(),
         ReportFormat::Csv => tables::csv(findings).map_err(WorkflowError::Stdout)?,

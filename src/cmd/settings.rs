@@ -38,7 +38,7 @@ pub(crate) struct SettingsArgs {
 
 /// A setting, for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Listed {
+struct ListedSetting {
     /// The MCA parameter, or `env:` and an environment variable.
     name: String,
     /// Its meaning; missing for settings that the catalogue does not have.
@@ -71,11 +71,12 @@ pub(crate) fn run(args: &SettingsArgs) -> Result<(), WorkflowError> {
     let names: Vec<String> = found.iter().map(|setting| setting.name.clone()).collect();
     // Values that a job really has.
     let ranks = started.backend.values(&BTreeMap::new(), &names)?;
-    let all: Vec<Listed> = found.iter().map(|setting| describe_setting(setting, &ranks)).collect();
+    let all: Vec<ListedSetting> = found.iter().map(|setting| describe_setting(setting, &ranks)).collect();
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&all)?);
     }
-    let (tried, others): (Vec<Listed>, Vec<Listed>) = all.into_iter().partition(|setting| setting.left_out.is_none());
+    let (tried, others): (Vec<ListedSetting>, Vec<ListedSetting>) =
+        all.into_iter().partition(|setting| setting.left_out.is_none());
     let mut lines: Vec<String> = tried.iter().flat_map(describe).collect();
     if tried.is_empty() {
         lines.push("There are no settings to try here.".to_owned());
@@ -91,7 +92,7 @@ pub(crate) fn run(args: &SettingsArgs) -> Result<(), WorkflowError> {
     screen::print(&lines.join("\n"))
 }
 
-fn describe_setting(setting: &Setting, ranks: &[BTreeMap<String, String>]) -> Listed {
+fn describe_setting(setting: &Setting, ranks: &[BTreeMap<String, String>]) -> ListedSetting {
     let entry = setting.entry;
     let mut values: Vec<&String> = ranks.iter().filter_map(|values| values.get(&setting.name)).collect();
     values.sort_unstable();
@@ -104,7 +105,7 @@ fn describe_setting(setting: &Setting, ranks: &[BTreeMap<String, String>]) -> Li
             several.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
         )),
     };
-    Listed {
+    ListedSetting {
         name: setting.name.clone(),
         about: entry.map(|entry| entry.about),
         acts_on: entry.map(|entry| entry.layer.name()),
@@ -116,7 +117,7 @@ fn describe_setting(setting: &Setting, ranks: &[BTreeMap<String, String>]) -> Li
     }
 }
 
-fn describe(setting: &Listed) -> Vec<String> {
+fn describe(setting: &ListedSetting) -> Vec<String> {
     let shown = |value: &str| show_value(&setting.name, value);
     let now = setting.value.as_deref().map_or_else(|| "not set".to_owned(), shown);
     let mut lines = vec![format!("{} = {now}", paint(TextStyle::Heading, &setting.name))];

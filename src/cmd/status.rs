@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use collrules_batch::System;
 use collrules_batch::job::Queue;
 use collrules_batch::script::dialect;
-use collrules_batch::status::{RunStatus, Stage, Status};
+use collrules_batch::status::{RunStage, RunStatus, Status};
 use collrules_batch::submission::Submission;
 use collrules_record::proof::ProofFact;
 use collrules_record::rundir::{self, ComparisonLog, Progress, RunDir, RunDirError};
@@ -69,7 +69,7 @@ fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
         if grown != seen.0 {
             seen = (grown, Instant::now());
         }
-        let is_late = !status.is_complete(Stage::Proven) && seen.1.elapsed().as_secs_f64() < args.lag.0;
+        let is_late = !status.is_complete(RunStage::Proven) && seen.1.elapsed().as_secs_f64() < args.lag.0;
         if status.is_over() && is_late {
             status.queue =
                 Some(format!("it has left the queue; its last files may take up to {} to appear", args.lag.rounded()));
@@ -95,7 +95,7 @@ fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
 
 /// The last sentence, once no more results are expected: a job may have left the queue in any stage.
 fn end(status: &Status, run: &Path) -> String {
-    match status.is_complete(Stage::Decided) {
+    match status.is_complete(RunStage::Decided) {
         true => format!("the run is done; `collrules report {}` writes the results", run.display()),
         false => "the job has ended, and not every run has rules".to_owned(),
     }
@@ -157,14 +157,17 @@ fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
     let evidence = run.as_ref().map(RulesEvidence::read).transpose()?;
     let is_proven = |evidence: &RulesEvidence| evidence.proof.iter().any(|fact| *fact != ProofFact::NotChecked);
     let stages = [
-        (Stage::Validated, evidence.as_ref().is_some_and(|evidence| evidence.validation.is_some())),
-        (Stage::Proven, evidence.as_ref().is_some_and(is_proven)),
-        (Stage::Decided, run.as_ref().is_some_and(|run| run.file(rundir::FINDINGS).exists())),
-        (Stage::Comparing, run.as_ref().is_some_and(|run| ComparisonLog::open(run).is_ok_and(|log| !log.is_empty()))),
-        (Stage::Measured, progress.samples > 0),
-        (Stage::Planned, manifest.is_some()),
+        (RunStage::Validated, evidence.as_ref().is_some_and(|evidence| evidence.validation.is_some())),
+        (RunStage::Proven, evidence.as_ref().is_some_and(is_proven)),
+        (RunStage::Decided, run.as_ref().is_some_and(|run| run.file(rundir::FINDINGS).exists())),
+        (
+            RunStage::Comparing,
+            run.as_ref().is_some_and(|run| ComparisonLog::open(run).is_ok_and(|log| !log.is_empty())),
+        ),
+        (RunStage::Measured, progress.samples > 0),
+        (RunStage::Planned, manifest.is_some()),
     ];
-    let stage = stages.into_iter().find(|(_, there)| *there).map_or(Stage::Waiting, |(stage, _)| stage);
+    let stage = stages.into_iter().find(|(_, there)| *there).map_or(RunStage::Waiting, |(stage, _)| stage);
     let mut further = Vec::new();
     for number in 1.. {
         match run.as_ref().map(|run| run.refinement(number)) {
@@ -222,15 +225,16 @@ mod tests {
             progress: Progress::default(),
             held: None,
         };
-        let said = |stages: &[Stage]| {
+        let said = |stages: &[RunStage]| {
             let submission = Some(Submission::new(BatchSystem::Slurm, None));
             let runs = stages.iter().map(|stage| run(*stage)).collect();
             let status = Status { submission, queue: None, unanswered: None, runs };
             assert!(status.is_over());
             end(&status, Path::new("/r"))
         };
-        assert!(said(&[Stage::Validated, Stage::Decided]).starts_with("the run is done"));
-        for dead in [&[Stage::Measured][..], &[Stage::Validated, Stage::Comparing], &[Stage::Waiting], &[]] {
+        assert!(said(&[RunStage::Validated, RunStage::Decided]).starts_with("the run is done"));
+        for dead in [&[RunStage::Measured][..], &[RunStage::Validated, RunStage::Comparing], &[RunStage::Waiting], &[]]
+        {
             assert!(said(dead).starts_with("the job has ended, and"), "{dead:?}");
         }
     }

@@ -30,13 +30,15 @@ pub(super) fn print_outcome(published: &Published, verbose: bool) -> Result<(), 
 }
 
 /// Verdicts, expectations and remarks.
-pub(super) fn told(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec<String> {
+pub(super) fn describe_findings(findings: &Findings, heading: impl Fn(&str) -> String) -> Vec<String> {
     let verdicts = terminal::verdicts(findings, screen::width());
     let gains = summary::text(findings, screen::width());
     let mut lines = vec![verdicts, String::new(), heading("Expected gain over the default:"), gains];
     if !findings.remarks.is_empty() {
         lines.extend([String::new(), heading("To know:")]);
-        lines.extend(remarks(findings).iter().flat_map(|remark| wrapped(&plain::line(remark), "  - ", "    ")));
+        lines.extend(
+            remarks(findings).iter().flat_map(|remark| wrapped(&plain::printable_line(remark), "  - ", "    ")),
+        );
     }
     lines
 }
@@ -49,11 +51,13 @@ fn text(published: &Published) -> Vec<String> {
     if let Some(found) = &published.settings {
         lines.push(heading("Settings:"));
         lines.extend(
-            settings::sentences(found).iter().flat_map(|sentence| wrapped(&plain::line(sentence), "  ", "    ")),
+            settings::sentences(found)
+                .iter()
+                .flat_map(|sentence| wrapped(&plain::printable_line(sentence), "  ", "    ")),
         );
         lines.push(String::new());
     }
-    lines.extend(told(findings, heading));
+    lines.extend(describe_findings(findings, heading));
     lines.push(String::new());
     let halves = match findings.han.is_empty() {
         true => vec![(rundir::RULES, "the rules file")],
@@ -71,10 +75,10 @@ fn text(published: &Published) -> Vec<String> {
     if switch_on.is_empty() || !published.is_confirmed() {
         lines.push(String::new());
         lines.extend(wrapped(&published.verdict().to_string(), "", ""));
-        lines.extend(published.next_command().map(|next| format!("Next: {}", plain::line(&next))));
+        lines.extend(published.next_command().map(|next| format!("Next: {}", plain::printable_line(&next))));
     } else {
         lines.extend([String::new(), heading("To switch it on, for one run or for a shell:")]);
-        lines.extend(switch_on.iter().map(|line| format!("  {}", plain::line(line))));
+        lines.extend(switch_on.iter().map(|line| format!("  {}", plain::printable_line(line))));
     }
     let compared = validation.as_ref().map(validation::sentences).unwrap_or_default();
     for sentences in [&published.proof_sentences(), &compared, &sentences(findings, left_out)]

@@ -8,11 +8,11 @@ use collrules_workflow::tune::tune;
 use super::begin::{Tune, begin};
 use super::summary;
 use crate::exit::Exit;
-use crate::session;
+use crate::session::run_in_session;
 
 pub(crate) fn run(args: &Tune) -> Result<Exit, WorkflowError> {
     let begin = begin(args)?;
-    let published = session::with(args.session.events.failures, args.output(), |session| tune(&begin, session))?;
+    let published = run_in_session(args.session.events.failures, args.output(), |session| tune(&begin, session))?;
     if !args.session.events.json && !args.quiet {
         summary::print_outcome(&published, args.verbose)?;
     }

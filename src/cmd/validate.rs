@@ -9,8 +9,9 @@ use collrules_workflow::{WorkflowError, publish, validate};
 use super::profile;
 use crate::exit::Exit;
 use crate::options::{EventArgs, Given};
-use crate::progress::Output;
-use crate::{screen, session};
+use crate::progress::OutputMode;
+use crate::screen;
+use crate::session::run_in_session;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(
@@ -19,7 +20,7 @@ use crate::{screen, session};
                   simulation and timing are those of the run unless they are given."
 )]
 pub(crate) struct Validate {
-    // First: reading an option takes it.
+    // Read this first: `Given` removes options when read.
     #[command(flatten)]
     pub(crate) given: Given,
     /// A run, whose settings are then compared as well, with the rules that are named with them; or a rules file, of a
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &Validate) -> Result<Exit, WorkflowError> {
     if let Some(profile) = args.given.profile(&options.condition) {
         arrivals = profile::read_arrivals(profile)?;
     }
-    let validated = session::with(args.events.failures, Output::new(args.events.json), |session| {
+    let validated = run_in_session(args.events.failures, OutputMode::new(args.events.json), |session| {
         validate::validate(&tuning, args.rules.is_dir(), &options, arrivals, args.out.as_deref(), session)
     })?;
     let loses = validated.loses();

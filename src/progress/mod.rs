@@ -32,7 +32,7 @@ const STEPS: u64 = 1000;
 
 /// Renders the events of workflows.
 pub(crate) struct Reporter {
-    output: Output,
+    output: OutputMode,
     /// Missing away from a terminal that can draw one: plain lines replace it.
     bar: Option<ProgressBar>,
     /// Time of the last plain line about progress.
@@ -44,7 +44,7 @@ pub(crate) struct Reporter {
 
 /// Form of the output while a workflow runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum OutputMode {
     /// Progress, for people.
     Text,
     /// Failures only.
@@ -53,7 +53,7 @@ pub(crate) enum Output {
     Json,
 }
 
-impl Output {
+impl OutputMode {
     /// JSON, or text.
     pub(crate) fn new(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
@@ -62,8 +62,8 @@ impl Output {
 
 impl Reporter {
     /// A reporter for people or programs.
-    pub(crate) fn new(output: Output) -> Self {
-        let draws = output == Output::Text && std::io::stderr().is_terminal() && !screen::is_dumb();
+    pub(crate) fn new(output: OutputMode) -> Self {
+        let draws = output == OutputMode::Text && std::io::stderr().is_terminal() && !screen::is_dumb();
         let estimate = RemainingTime::new(&Plan::default(), 0);
         let now = Instant::now();
         Self { output, bar: draws.then(bar), last: now, start: now, estimate }
@@ -77,10 +77,10 @@ impl Reporter {
                 return self.bar.iter().for_each(ProgressBar::reset);
             }
             (Event::Launch(launch, notice), _) => return self.launch(launch, notice),
-            (_, Output::Quiet) => return,
+            (_, OutputMode::Quiet) => return,
             (Event::Note(text), _) => return self.say(text),
-            (_, Output::Json) => return json::event(event),
-            (_, Output::Text) => {}
+            (_, OutputMode::Json) => return json::event(event),
+            (_, OutputMode::Text) => {}
         }
         match event {
             Event::Measuring { run, plan, resumed } => say(&format!(
@@ -140,7 +140,7 @@ impl Reporter {
 
     fn launch(&mut self, launch: &CampaignLaunch<'_>, notice: &Notice<'_>) {
         self.estimate.see(launch, notice);
-        if self.output == Output::Json {
+        if self.output == OutputMode::Json {
             return json::notice(launch, notice, &self.estimate);
         }
         self.line(launch, notice).iter().for_each(|line| self.say(line));
@@ -153,7 +153,7 @@ impl Reporter {
             if let Notice::Event(WorkerEvent::Visiting { cell } | WorkerEvent::Checking { cell, .. }) = notice {
                 bar.set_message(subject(*cell).to_string());
             }
-        } else if self.output == Output::Text && self.is_due() {
+        } else if self.output == OutputMode::Text && self.is_due() {
             let decidable = counted(self.estimate.decidable(), "size");
             let done = format!("{}: {:.0} % done, {decidable} can be decided", self.place(), done * 100.0);
             match notice {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use collrules_record::validation::Outcome;
-use collrules_tuner::results::comparison::{Advice, Comparison};
+use collrules_tuner::results::comparison::{Advice, RunComparison};
 use collrules_tuner::results::limitation::Limitation;
 
 use crate::page::{browser, show};
@@ -21,7 +21,7 @@ fn compared(before: &Path, after: &Path, format: &str) -> Ran {
     command.output().unwrap().into()
 }
 
-fn comparison(before: &Path, after: &Path) -> Comparison {
+fn comparison(before: &Path, after: &Path) -> RunComparison {
     serde_json::from_str(&compared(before, after, "json").exits(0).stdout).unwrap()
 }
 
@@ -51,7 +51,7 @@ fn a_better_builtin_is_seen_and_so_are_rules_that_lose_to_it() {
     assert_eq!(barrier.change, Outcome::Faster);
     assert!(barrier.builtin.low.unwrap() > 4.0, "{barrier:?}");
     assert_eq!(found.after.rules, 0);
-    assert!(found.reserved().count() >= 2);
+    assert!(found.changed_choices().count() >= 2);
     // The other way round the builtin got worse, and the old table, which is empty, gives just that.
     let back = comparison(&fastest, &stale);
     assert_eq!(back.advice(), Advice::Replace);

@@ -43,8 +43,8 @@ fn a_slower_machine_and_rules_that_lose_are_told_apart() {
     };
     drift("slowed", &slow).exits(11);
     let found = read(&slow);
-    let slower = found.those(Outcome::Slower).count();
-    assert!(slower > found.points.len() / 2 && found.those(Outcome::Faster).count() == 0, "{:?}", found.points);
+    let slower = found.points_with(Outcome::Slower).count();
+    assert!(slower > found.points.len() / 2 && found.points_with(Outcome::Faster).count() == 0, "{:?}", found.points);
     let together = found.together.unwrap().ratio.point;
     assert!((together - 1.25).abs() < 0.05, "{together}");
     // There every algorithm of coll/tuned takes 10 % longer than the builtin.

@@ -27,7 +27,7 @@ pub struct RunStatus {
     /// Its directory.
     pub directory: String,
     /// Stage that the run has reached.
-    pub stage: Stage,
+    pub stage: RunStage,
     /// The command that resumes it; none without a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
@@ -46,7 +46,7 @@ pub struct RunStatus {
 /// Stage of a run; each stage has the files of the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum RunStage {
     /// Nothing yet.
     Waiting,
     /// A plan.
@@ -68,8 +68,9 @@ impl Status {
     /// validated, or has rules and no process continues it.
     pub fn is_over(&self) -> bool {
         let is_gone = self.submission.is_some() && self.queue.is_none() && self.unanswered.is_none();
-        let is_done =
-            |run: &RunStatus| run.stage == Stage::Validated || (run.stage >= Stage::Decided && run.held == Some(false));
+        let is_done = |run: &RunStatus| {
+            run.stage == RunStage::Validated || (run.stage >= RunStage::Decided && run.held == Some(false))
+        };
         let are_done = !self.runs.is_empty() && self.runs.iter().all(is_done);
         is_gone || (self.queue.is_none() && are_done)
     }
@@ -80,7 +81,7 @@ impl Status {
     }
 
     /// Returns true if all runs have reached this stage.
-    pub fn is_complete(&self, stage: Stage) -> bool {
+    pub fn is_complete(&self, stage: RunStage) -> bool {
         !self.runs.is_empty() && self.runs.iter().all(|run| run.stage >= stage)
     }
 }

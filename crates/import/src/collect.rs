@@ -7,7 +7,7 @@ use collrules_rules::{Collective, Release};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::columns::Given;
+use super::columns::HeaderDefaults;
 use super::facts::{Facts, combine};
 use super::finding::{Finding, FindingCode};
 use super::formats::{ImportFormat, Size};
@@ -15,7 +15,7 @@ use super::imported::Imported;
 use super::names::{self, PathFacts};
 use super::pattern::NamePattern;
 use super::plausible::{self, PROCESS_BANDWIDTH};
-use super::raw::{ImportFault, Output, Parsed, Raw, fault};
+use super::raw::{BenchmarkOutput, ImportFault, Parsed, Raw, fault};
 use super::statement::{Stated, Statement};
 use super::{content, duplicates, places, reader, values};
 use crate::error::ImportError;
@@ -135,7 +135,7 @@ impl Importer {
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
         let text = content::unpacked(bytes).ok()?;
-        let given = Given { facts: &Facts::default(), per_second: None, time: None };
+        let given = HeaderDefaults { facts: &Facts::default(), per_second: None, time: None };
         match reader::read(&content::without_prefix(&content::plain(&String::from_utf8_lossy(&text))).1, &given) {
             Ok(parsed) => parsed.format,
             Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
@@ -186,7 +186,7 @@ impl Importer {
         }
         // A table need not have what the name or the options say.
         let facts = options.facts.clone().or(name.facts.clone());
-        let given = Given { facts: &facts, per_second: options.per_second, time: options.time };
+        let given = HeaderDefaults { facts: &facts, per_second: options.per_second, time: options.time };
         let mut parsed = reader::read(&lossy, &given)?;
         let format = parsed.format.unwrap_or(ImportFormat::Table);
         let source = SourceFile {
@@ -245,7 +245,7 @@ impl Importer {
         let mut notes = BTreeSet::new();
         let mut empty: Option<(u64, usize)> = None;
         let mut given_alone = BTreeSet::new();
-        for Output { raws, stated, .. } in outputs {
+        for BenchmarkOutput { raws, stated, .. } in outputs {
             self.install(&stated)?;
             let mut known: Option<(Facts, Result<_, String>)> = None;
             for raw in raws {

@@ -47,7 +47,7 @@ names! {
 
 /// Separation of the fields of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum TableFormat {
     /// A table with this character between fields.
     Delimited(char),
     /// Numbers between blanks or commas.
@@ -70,12 +70,12 @@ pub(super) struct Column {
 /// The columns of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Columns {
-    pub(super) layout: Layout,
+    pub(super) layout: TableFormat,
     pub(super) columns: Vec<Column>,
 }
 
 /// Facts, unit and statistic that a header need not name.
-pub(super) struct Given<'a> {
+pub(super) struct HeaderDefaults<'a> {
     pub(super) facts: &'a Facts,
     pub(super) per_second: Option<f64>,
     pub(super) time: Option<Statistic>,
@@ -86,19 +86,19 @@ const FOREIGN: [&str; 4] = ["algbw", "busbw", "redop", "elem_count"];
 
 impl Columns {
     /// The columns, if a line is a header.
-    pub(super) fn find(line: &str, given: &Given<'_>) -> Option<Result<Self, ImportError>> {
+    pub(super) fn find(line: &str, given: &HeaderDefaults<'_>) -> Option<Result<Self, ImportError>> {
         let (layout, found) = split_header(line)?;
         let named = || found.iter().map(|name| Column::named(name)).collect();
         let columns = match layout {
-            Layout::Algorithms => algorithm_columns(&found),
-            Layout::Words if found.iter().any(|name| name == "test") => reprompi_columns(named()),
-            _ => with_one_time(named(), matches!(layout, Layout::Delimited(_)), given.time),
+            TableFormat::Algorithms => algorithm_columns(&found),
+            TableFormat::Words if found.iter().any(|name| name == "test") => reprompi_columns(named()),
+            _ => with_one_time(named(), matches!(layout, TableFormat::Delimited(_)), given.time),
         };
         Some(Self { layout, columns }.complete(line, given))
     }
 
     /// Checks that the columns are there, each once, with units.
-    fn complete(mut self, line: &str, given: &Given<'_>) -> Result<Self, ImportError> {
+    fn complete(mut self, line: &str, given: &HeaderDefaults<'_>) -> Result<Self, ImportError> {
         if line.contains(['\0', '\u{fffd}']) {
             return Err(ImportError::NotText);
         }
@@ -109,7 +109,7 @@ impl Columns {
         if let Some(column) = self.columns.iter().find(|column| is_foreign(column) && !self.has(Role::Collective)) {
             return Err(ImportError::ForeignTable { column: column.name.clone(), header: short(line) });
         }
-        if self.layout == Layout::Algorithms {
+        if self.layout == TableFormat::Algorithms {
             return Ok(self);
         }
         let is_single = |role: &Role| *role != Role::Spread;
@@ -126,7 +126,7 @@ impl Columns {
         let has = |roles: &[Role]| roles.iter().any(|role| self.has(*role));
         let named = has(&[Role::AlgorithmId, Role::Algorithm, Role::Candidate]);
         let Facts { collective, ranks, algorithm, .. } = given.facts;
-        let is_table = matches!(self.layout, Layout::Delimited(_));
+        let is_table = matches!(self.layout, TableFormat::Delimited(_));
         let missing = [
             (Role::Collective, is_table && collective.is_none() && !self.has(Role::Collective)),
             (Role::AlgorithmId, is_table && algorithm.is_none() && !named),
@@ -161,18 +161,18 @@ impl Columns {
     /// The fields of a line; none if a quoted value is not closed.
     pub(super) fn fields<'a>(&self, line: &'a str) -> Option<Vec<Cow<'a, str>>> {
         match self.layout {
-            Layout::Delimited(delimiter) => split_quoted(line, delimiter).map(|mut fields| {
+            TableFormat::Delimited(delimiter) => split_quoted(line, delimiter).map(|mut fields| {
                 // A separator at the end of the line begins no field.
                 if fields.len() == self.columns.len() + 1 && fields.last().is_some_and(|last| last.trim().is_empty()) {
                     fields.pop();
                 }
                 fields
             }),
-            Layout::Words => {
+            TableFormat::Words => {
                 let fields = line.split(|sign: char| sign.is_whitespace() || sign == ',');
                 Some(fields.filter(|field| !field.is_empty()).map(Cow::Borrowed).collect())
             }
-            Layout::Algorithms => {
+            TableFormat::Algorithms => {
                 let line = line.replace("No data", NO_DATA);
                 Some(line.split_whitespace().map(|field| Cow::Owned(field.to_owned())).collect())
             }
@@ -185,7 +185,7 @@ impl Columns {
         let numbers = [Role::Ranks, Role::Bytes, Role::Count, Role::Mean, Role::Median, Role::Max, Role::Launch];
         let mut numbers =
             self.columns.iter().zip(fields).filter(|(it, _)| it.role.is_some_and(|it| numbers.contains(&it)));
-        matches!(self.layout, Layout::Delimited(_))
+        matches!(self.layout, TableFormat::Delimited(_))
             && fields.len() > 1
             && numbers.clone().count() > 1
             && numbers.all(|(_, field)| is_name(field) && field.parse::<f64>().is_err())
@@ -199,7 +199,7 @@ impl Columns {
             !matches!(column.role, Some(Collective | Algorithm | AlgorithmId | Candidate | Check | Invalid))
         };
         let mut numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column)).take(2).peekable();
-        matches!(self.layout, Layout::Delimited(_))
+        matches!(self.layout, TableFormat::Delimited(_))
             || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
     }
 }
@@ -240,16 +240,16 @@ pub(super) fn words(name: &str) -> Vec<String> {
 
 /// The names in a line, if it is a header: separated by commas, semicolons or tabs, by two blanks or more behind `#` as
 /// OSU does, or by single blanks as IMB and ReproMPI do.
-fn split_header(line: &str) -> Option<(Layout, Vec<String>)> {
+fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let text = line.trim_start_matches(['#', ' ', '\u{feff}']).trim();
     let is_comment = line.starts_with('#');
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let words: Vec<&str> = text.split_whitespace().collect();
     if let ["Nnodes" | "Nranks", "Message_size", ..] = words[..] {
-        return Some((Layout::Algorithms, owned(words)));
+        return Some((TableFormat::Algorithms, owned(words)));
     }
     let known = |names: &[String]| names.iter().filter(|name| Column::named(name).role.is_some()).count();
-    let delimited = [',', ';', '\t'].map(|sign| (Layout::Delimited(sign), split_quoted(text, sign)));
+    let delimited = [',', ';', '\t'].map(|sign| (TableFormat::Delimited(sign), split_quoted(text, sign)));
     let delimited = delimited.into_iter().filter_map(|(layout, names)| {
         let mut names: Vec<String> = names?.into_iter().map(|name| name.trim().to_owned()).collect();
         names.truncate(names.iter().rposition(|name| !name.is_empty())? + 1);
@@ -267,7 +267,7 @@ fn split_header(line: &str) -> Option<(Layout, Vec<String>)> {
     let spaced = text.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
     let (spaced, words) = (owned(spaced), owned(words));
     if is_imb || is_reprompi {
-        return Some((Layout::Words, words));
+        return Some((TableFormat::Words, words));
     }
     let is_table = |names: &[String]| {
         let named: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
@@ -276,7 +276,7 @@ fn split_header(line: &str) -> Option<(Layout, Vec<String>)> {
     };
     let found = [(true, spaced), (known(&words) == words.len() || is_foreign_line(&words), words)];
     let found = found.into_iter().find(|(may_be, names)| *may_be && is_comment && is_table(names));
-    found.map(|(_, names)| (Layout::Words, names))
+    found.map(|(_, names)| (TableFormat::Words, names))
 }
 
 fn is_foreign_line(words: &[String]) -> bool {

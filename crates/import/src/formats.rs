@@ -1,7 +1,7 @@
 //! The programs whose output is read: their marks, and the meaning of their sizes.
 //!
 //! Message sizes are those of [`collrules_rules::metric`]. Programs print other sizes in the two reduce-scatters alone,
-//! so [`Program::meaning`] is about these; the guide has the same table, with sources.
+//! so [`BenchmarkProgram::meaning`] is about these; the guide has the same table, with sources.
 
 use collrules_rules::{Collective, names};
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ names! {
 
 /// A line that says something about the rows below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum HeaderLine {
     /// The begin of a benchmark's output: what ran, and the name of the test.
     Test,
     /// The begin of the output of a program, with its version.
@@ -51,7 +51,7 @@ pub(super) enum Mark {
 
 /// A program whose output is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Program {
+pub(super) enum BenchmarkProgram {
     /// The OSU micro-benchmarks, and `collrules lab bench`, which prints the same sizes.
     Osu,
     /// Text in OSU's form without its name, such as that of mpi4py's benchmarks.
@@ -67,45 +67,45 @@ pub(super) enum Program {
 }
 
 /// The beginnings of lines. The part in front of `|` belongs to the mark, the rest to its value.
-const MARKS: [(&str, Program, Mark); 13] = [
-    ("# OSU |", Program::Osu, Mark::Test),
-    ("# collrules |", Program::Osu, Mark::Test),
-    ("# |MPI ", Program::Nameless, Mark::Test),
-    ("# Datatype:|", Program::Osu, Mark::Datatype),
-    ("#    Intel(R) MPI Benchmarks |", Program::Imb, Mark::Program),
-    ("#    Intel (R) MPI Benchmark|", Program::Imb, Mark::Program),
-    ("# Benchmarking |", Program::Imb, Mark::Test),
-    ("# #processes =|", Program::Imb, Mark::Ranks),
-    ("# processes =|", Program::Imb, Mark::Ranks),
-    ("#Command-line arguments|", Program::Reprompi, Mark::Program),
-    ("#@nprocs=|", Program::Reprompi, Mark::Ranks),
-    ("#@datatype_size_bytes=|", Program::Reprompi, Mark::Element),
+const MARKS: [(&str, BenchmarkProgram, HeaderLine); 13] = [
+    ("# OSU |", BenchmarkProgram::Osu, HeaderLine::Test),
+    ("# collrules |", BenchmarkProgram::Osu, HeaderLine::Test),
+    ("# |MPI ", BenchmarkProgram::Nameless, HeaderLine::Test),
+    ("# Datatype:|", BenchmarkProgram::Osu, HeaderLine::Datatype),
+    ("#    Intel(R) MPI Benchmarks |", BenchmarkProgram::Imb, HeaderLine::Program),
+    ("#    Intel (R) MPI Benchmark|", BenchmarkProgram::Imb, HeaderLine::Program),
+    ("# Benchmarking |", BenchmarkProgram::Imb, HeaderLine::Test),
+    ("# #processes =|", BenchmarkProgram::Imb, HeaderLine::Ranks),
+    ("# processes =|", BenchmarkProgram::Imb, HeaderLine::Ranks),
+    ("#Command-line arguments|", BenchmarkProgram::Reprompi, HeaderLine::Program),
+    ("#@nprocs=|", BenchmarkProgram::Reprompi, HeaderLine::Ranks),
+    ("#@datatype_size_bytes=|", BenchmarkProgram::Reprompi, HeaderLine::Element),
     // PGMPITuneLib, at the end of the output of any benchmark, with the bytes of one rank.
-    ("#@pgmpi alg |MPI_", Program::Reprompi, Mark::Algorithm),
+    ("#@pgmpi alg |MPI_", BenchmarkProgram::Reprompi, HeaderLine::Algorithm),
 ];
 
 /// The mark of a line, and its value.
-pub(super) fn mark(line: &str) -> Option<(Program, Mark, &str)> {
+pub(super) fn mark(line: &str) -> Option<(BenchmarkProgram, HeaderLine, &str)> {
     if line.contains("VALIDATION ERROR") {
-        return Some((Program::Osu, Mark::WrongData, line));
+        return Some((BenchmarkProgram::Osu, HeaderLine::WrongData, line));
     }
     // Of IMB with -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
     if line.contains(": Error ") && line.contains(",size =") && line.contains(",sample #") {
-        return Some((Program::Imb, Mark::WrongData, line));
+        return Some((BenchmarkProgram::Imb, HeaderLine::WrongData, line));
     }
     if line.starts_with('#') && line.contains(" groups of ") {
-        return Some((Program::Imb, Mark::Groups, line));
+        return Some((BenchmarkProgram::Imb, HeaderLine::Groups, line));
     }
     MARKS.iter().find_map(|(begin, program, mark)| {
         let (own, value) = begin.split_once('|')?;
         let rest = line.strip_prefix(own).filter(|rest| rest.starts_with(value))?;
         // Other lines of the kind `# MPI Version : 3.1` name no test.
-        let is_test = *program != Program::Nameless || rest.contains(" Test");
+        let is_test = *program != BenchmarkProgram::Nameless || rest.contains(" Test");
         is_test.then(|| (*program, *mark, rest.trim()))
     })
 }
 
-impl Program {
+impl BenchmarkProgram {
     /// The format that files of the program are reported as.
     pub(super) fn format(self) -> ImportFormat {
         match self {

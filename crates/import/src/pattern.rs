@@ -45,7 +45,7 @@ impl NamePattern {
             expression += &(regex::escape(literal) + &group);
         }
         if !text.contains('{') {
-            return Err(bad("it tells nothing"));
+            return Err(bad("it has no placeholder"));
         }
         let expression = Regex::new(&format!(r"(?:\A|/){expression}\z"));
         let expression = expression.map_err(|_| bad("it names a fact twice, or is too long"))?;

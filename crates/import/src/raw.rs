@@ -9,7 +9,7 @@ use collrules_rules::Collective;
 use super::columns::Columns;
 use super::facts::{Facts, TimeStatistics};
 use super::finding::FindingCode;
-use super::formats::{ImportFormat, Program, Size};
+use super::formats::{BenchmarkProgram, ImportFormat, Size};
 use super::statement::Statement;
 
 /// A timing as read from a file.
@@ -38,8 +38,8 @@ pub(super) struct Raw {
 
 /// Facts that hold for the rows of an output, and the rows.
 #[derive(Debug, Default)]
-pub(super) struct Output {
-    pub(super) program: Option<Program>,
+pub(super) struct BenchmarkOutput {
+    pub(super) program: Option<BenchmarkProgram>,
     /// Year and update of IMB.
     pub(super) version: Option<(u32, u32)>,
     pub(super) facts: Facts,
@@ -65,7 +65,7 @@ pub(super) struct Output {
 pub(super) struct Parsed {
     /// The format of the first mark or header; none if there is no such line.
     pub(super) format: Option<ImportFormat>,
-    pub(super) outputs: Vec<Output>,
+    pub(super) outputs: Vec<BenchmarkOutput>,
     /// Lines at which a program began.
     pub(super) banners: Vec<u64>,
     pub(super) faults: Vec<(Option<u64>, ImportFault)>,

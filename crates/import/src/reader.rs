@@ -13,22 +13,22 @@ use collrules_record::CandidateName;
 use collrules_record::units::{Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{Columns, Given, Layout, Role, quoted, short, words};
+use crate::columns::{Columns, HeaderDefaults, Role, TableFormat, quoted, short, words};
 use crate::error::ImportError;
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
-use crate::formats::{ImportFormat, Mark, Program, mark};
-use crate::raw::{Output, Parsed, Raw, fault};
+use crate::formats::{BenchmarkProgram, HeaderLine, ImportFormat, mark};
+use crate::raw::{BenchmarkOutput, Parsed, Raw, fault};
 use crate::row;
 use crate::statement::{self, Statement};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
-pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError> {
+pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, ImportError> {
     let mut reader = Reader {
         given,
         parsed: Parsed::default(),
         stray: None,
-        output: Output::default(),
+        output: BenchmarkOutput::default(),
         has_text: false,
         blank: Vec::new(),
         stated: Vec::new(),
@@ -55,12 +55,12 @@ pub(super) fn read(text: &str, given: &Given<'_>) -> Result<Parsed, ImportError>
 }
 
 struct Reader<'a> {
-    given: &'a Given<'a>,
+    given: &'a HeaderDefaults<'a>,
     parsed: Parsed,
     /// Adjoining lines between those of the benchmark, such as warnings of the MPI library: the first, the last, and the
     /// first one's text.
     stray: Option<(u64, u64, String)>,
-    output: Output,
+    output: BenchmarkOutput,
     /// True if a line was neither blank nor a comment.
     has_text: bool,
     blank: Vec<u64>,
@@ -69,7 +69,7 @@ struct Reader<'a> {
     /// Columns of tables with statistics over calls that are not read.
     over_calls: BTreeSet<String>,
     /// Comparisons of the rows of tables so far.
-    compared: HashSet<Comparison>,
+    compared: HashSet<RowGroup>,
     /// Columns of tables that are not read, by name.
     unread: BTreeMap<String, Unread>,
     /// The numbers and lines of each algorithm name, if the table has both names and numbers.
@@ -80,20 +80,20 @@ struct Reader<'a> {
 const STOPPED: [&str; 3] = ["time-out.", "out-of-mem.", "int-overflow."];
 
 /// Rows whose times are compared: those of a collective, number of ranks and printed size.
-type Comparison = (Option<Collective>, Option<Ranks>, u64);
+type RowGroup = (Option<Collective>, Option<Ranks>, u64);
 
 /// The values of a column that is not read.
 #[derive(Default)]
 struct Unread {
     /// The first value of each comparison.
-    values: HashMap<Comparison, String>,
+    values: HashMap<RowGroup, String>,
     first: Option<String>,
     varies: bool,
     /// Values of one comparison that differ, with the line of the second one.
     split: Option<(u64, String, String)>,
 }
 
-impl Output {
+impl BenchmarkOutput {
     fn pass(&mut self, line: u64, why: String) {
         self.passed = Some((line, why, 0));
     }
@@ -103,14 +103,14 @@ impl Reader<'_> {
     fn line(&mut self, line: u64, content: &str) -> Result<(), ImportError> {
         if content.is_empty() {
             // A table of IMB ends with a blank line; what follows belongs to no test.
-            if self.output.program == Some(Program::Imb) && self.output.rows > 0 {
+            if self.output.program == Some(BenchmarkProgram::Imb) && self.output.rows > 0 {
                 self.end();
             }
             self.blank.push(line);
             return Ok(());
         }
         let is_comment = content.starts_with('#');
-        let is_table = self.output.program == Some(Program::Table);
+        let is_table = self.output.program == Some(BenchmarkProgram::Table);
         let may_be_header = is_comment || !self.has_text || self.output.program.is_some();
         self.has_text |= !is_comment;
         if let Some((program, mark, value)) = mark(content) {
@@ -146,29 +146,29 @@ impl Reader<'_> {
         }
     }
 
-    fn mark(&mut self, line: u64, program: Program, mark: Mark, value: &str) {
+    fn mark(&mut self, line: u64, program: BenchmarkProgram, mark: HeaderLine, value: &str) {
         match mark {
-            Mark::Program => {
+            HeaderLine::Program => {
                 self.end();
                 self.parsed.banners.push(line);
                 self.output.program = Some(program);
-                self.output.version = imb_version(value).filter(|_| program == Program::Imb);
+                self.output.version = imb_version(value).filter(|_| program == BenchmarkProgram::Imb);
                 self.output.is_on_device = value.contains("(GPU)");
             }
-            Mark::Test => {
+            HeaderLine::Test => {
                 self.end();
                 // Tests of IMB are within the output of one run.
-                if program != Program::Imb {
+                if program != BenchmarkProgram::Imb {
                     self.parsed.banners.push(line);
                 }
                 let (ran, name) = match program {
-                    Program::Imb => ("MPI", value),
+                    BenchmarkProgram::Imb => ("MPI", value),
                     _ => value.split_once(' ').unwrap_or((value, "")),
                 };
                 let name = name.split(" Latency Test").next().unwrap_or_default().trim();
                 let output = &mut self.output;
                 // Each test of OSU says it; of IMB the whole output does.
-                output.is_on_device &= program == Program::Imb;
+                output.is_on_device &= program == BenchmarkProgram::Imb;
                 output.program = Some(program);
                 output.facts.collective = collective_named(name);
                 if ran != "MPI" && !ran.starts_with("MPI-") {
@@ -181,21 +181,23 @@ impl Reader<'_> {
                     self.parsed.faults.push((Some(line), fault(FindingCode::DeviceMemory, what).of_timings(0)));
                 }
             }
-            Mark::Groups => self.output.pass(line, format!("several groups ran at the same time: {}", short(value))),
-            Mark::Ranks => match value.parse() {
+            HeaderLine::Groups => {
+                self.output.pass(line, format!("several groups ran at the same time: {}", short(value)))
+            }
+            HeaderLine::Ranks => match value.parse() {
                 Ok(ranks) => self.output.facts.ranks = Some(ranks),
                 Err(_) => self.output.pass(line, format!("{} is not a number of processes", short(value))),
             },
-            Mark::Element => self.output.element = value.parse().ok().filter(|bytes| *bytes > 0),
-            Mark::Datatype => self.datatype(line, value.trim_end_matches('.')),
-            Mark::Algorithm => {
+            HeaderLine::Element => self.output.element = value.parse().ok().filter(|bytes| *bytes > 0),
+            HeaderLine::Datatype => self.datatype(line, value.trim_end_matches('.')),
+            HeaderLine::Algorithm => {
                 if let [collective, bytes, name] = value.split_whitespace().collect::<Vec<_>>()[..]
                     && let (Some(collective), Ok(bytes)) = (collective_named(collective), bytes.parse())
                 {
                     self.output.algorithms.insert((collective, bytes), tuned_name(name));
                 }
             }
-            Mark::WrongData => {
+            HeaderLine::WrongData => {
                 let number = |text: &str| text.trim_start().split(',').next().and_then(|number| number.parse().ok());
                 match value.split_once(",size =").and_then(|(_, size)| number(size)) {
                     Some(size) => self.output.wrong.push((line, size, self.output.raws.len())),
@@ -224,19 +226,21 @@ impl Reader<'_> {
 
     fn header(&mut self, columns: Columns, is_comment: bool) {
         let program = match columns.layout {
-            Layout::Algorithms => Program::Tuning,
-            Layout::Delimited(_) if !is_comment => Program::Table,
-            Layout::Words if !is_comment => Program::Reprompi,
-            _ => Program::Nameless,
+            TableFormat::Algorithms => BenchmarkProgram::Tuning,
+            TableFormat::Delimited(_) if !is_comment => BenchmarkProgram::Table,
+            TableFormat::Words if !is_comment => BenchmarkProgram::Reprompi,
+            _ => BenchmarkProgram::Nameless,
         };
         // Behind rows, another header begins another output.
-        if self.output.rows > 0 && (program == Program::Table || self.output.program == Some(Program::Table)) {
+        if self.output.rows > 0
+            && (program == BenchmarkProgram::Table || self.output.program == Some(BenchmarkProgram::Table))
+        {
             self.end();
         }
-        let is_best = program == Program::Tuning && columns.has(Role::Algorithm);
+        let is_best = program == BenchmarkProgram::Tuning && columns.has(Role::Algorithm);
         self.parsed.format.get_or_insert(if is_best { ImportFormat::Best } else { program.format() });
         self.output.program.get_or_insert(program);
-        if let Layout::Delimited(_) = columns.layout {
+        if let TableFormat::Delimited(_) = columns.layout {
             let spread = columns.columns.iter().filter(|column| column.role == Some(Role::Spread));
             self.over_calls.extend(spread.map(|column| format!("`{}`", column.name)));
         }
@@ -259,7 +263,7 @@ impl Reader<'_> {
             return Err(ImportError::UnknownHeader(short(content)));
         }
         let stopped = STOPPED.iter().find(|reason| content.contains(**reason)).filter(|_| begins_with_number());
-        if let (Some(reason), Some(Program::Imb)) = (stopped, self.output.program) {
+        if let (Some(reason), Some(BenchmarkProgram::Imb)) = (stopped, self.output.program) {
             self.end_stray();
             self.output.rows += 1;
             let what = format!("IMB did not measure this size: {reason}");
@@ -272,7 +276,7 @@ impl Reader<'_> {
                 self.output.stated.clone_from(&self.stated);
             }
             self.output.rows += 1;
-            if let Layout::Delimited(_) = columns.layout {
+            if let TableFormat::Delimited(_) = columns.layout {
                 for line in self.blank.drain(..) {
                     self.parsed.fault(line, FindingCode::EmptyValue, row::EMPTY_ROW);
                 }
@@ -302,7 +306,7 @@ impl Reader<'_> {
     fn compare<E>(&mut self, columns: &Columns, fields: &[Cow<'_, str>], line: u64, timings: &[Result<Raw, E>]) {
         let field = |place: usize| fields.get(place).map(|field| field.trim().to_lowercase()).unwrap_or_default();
         let [Ok(raw)] = timings else { return };
-        if let Layout::Delimited(_) = columns.layout {
+        if let TableFormat::Delimited(_) = columns.layout {
             let comparison = (raw.facts.collective, raw.facts.ranks, raw.size.printed);
             let names = columns.columns.iter().filter(|column| column.role.is_none()).map(|column| &column.name);
             for name in names {
@@ -349,8 +353,11 @@ impl Reader<'_> {
         self.name_algorithms();
         self.combine_processes();
         self.leave_out_wrong();
-        let Output { version, is_on_device, .. } = self.output;
-        let ended = std::mem::replace(&mut self.output, Output { version, is_on_device, ..Output::default() });
+        let BenchmarkOutput { version, is_on_device, .. } = self.output;
+        let ended = std::mem::replace(
+            &mut self.output,
+            BenchmarkOutput { version, is_on_device, ..BenchmarkOutput::default() },
+        );
         if ended.rows > 0 && ended.passed.is_none() {
             self.parsed.outputs.push(ended);
         }
@@ -474,7 +481,7 @@ impl Reader<'_> {
 }
 
 impl Unread {
-    fn add(&mut self, line: u64, comparison: Comparison, value: String) {
+    fn add(&mut self, line: u64, comparison: RowGroup, value: String) {
         self.varies |= *self.first.get_or_insert_with(|| value.clone()) != value;
         let first = self.values.entry(comparison).or_insert_with(|| value.clone());
         if *first != value {

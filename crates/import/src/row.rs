@@ -7,11 +7,11 @@ use collrules_record::CandidateName;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{Column, Columns, Layout, NO_DATA, Role, SIZES};
+use crate::columns::{Column, Columns, NO_DATA, Role, SIZES, TableFormat};
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
-use crate::formats::{Meaning, Program, Size};
-use crate::raw::{ImportFault, Output, Raw, digits, fault, step, time};
+use crate::formats::{BenchmarkProgram, Meaning, Size};
+use crate::raw::{BenchmarkOutput, ImportFault, Raw, digits, fault, step, time};
 
 /// Reason for leaving out a row without any value.
 pub(super) const EMPTY_ROW: &str = "the row is empty";
@@ -21,14 +21,14 @@ pub(super) fn read(
     columns: &Columns,
     fields: &[Cow<'_, str>],
     line: u64,
-    output: &Output,
+    output: &BenchmarkOutput,
 ) -> Result<Vec<Result<Raw, ImportFault>>, ImportFault> {
     let expected = columns.columns.len();
     if fields.iter().all(|field| field.trim().is_empty()) {
         return Err(fault(FindingCode::EmptyValue, EMPTY_ROW));
     }
     // Rows of detail.out repeat the reference in one column more than the header has.
-    let is_detail = columns.layout == Layout::Algorithms && !columns.has(Role::Algorithm);
+    let is_detail = columns.layout == TableFormat::Algorithms && !columns.has(Role::Algorithm);
     if fields.len() != expected && !(is_detail && fields.len() == expected + 1) {
         return Err(bad(format!("{} fields instead of {expected}", fields.len())));
     }
@@ -74,7 +74,7 @@ pub(super) fn read(
             Role::Count => {
                 let count: u64 = text.parse().map_err(|_| wrong(column, &format!("`{text}` is no count")))?;
                 let unknown = || match output.program {
-                    Some(Program::Reprompi) => {
+                    Some(BenchmarkProgram::Reprompi) => {
                         "the line #@datatype_size_bytes=... is missing, so counts are of no size"
                     }
                     _ => "a count of elements of unknown size: a column message_bytes is needed",
@@ -100,20 +100,21 @@ pub(super) fn read(
             Role::Begin => {
                 begin = text.parse().map_err(|_| wrong(column, &format!("`{text}` is not a number")))?;
             }
-            Role::Mean if columns.layout == Layout::Algorithms => {
+            Role::Mean if columns.layout == TableFormat::Algorithms => {
                 several.push((column, row.facts.algorithm.clone(), text))
             }
             Role::Mean | Role::Median | Role::Min | Role::Max | Role::End => times.push((column, role, text)),
         }
     }
-    row.size.meaning = match (output.program.unwrap_or(Program::Table), columns.column(Role::Bytes)) {
-        (Program::Table, Some(column)) if column.name == Role::Bytes.name() => Meaning::Message,
+    row.size.meaning = match (output.program.unwrap_or(BenchmarkProgram::Table), columns.column(Role::Bytes)) {
+        (BenchmarkProgram::Table, Some(column)) if column.name == Role::Bytes.name() => Meaning::Message,
         (program, _) => program.meaning(output.version, row.facts.collective),
     };
-    if columns.layout == Layout::Algorithms {
+    if columns.layout == TableFormat::Algorithms {
         return Ok(timings_of_algorithms(&row, several));
     }
-    if let (Program::Table, Some(sized)) = (output.program.unwrap_or(Program::Table), row.facts.collective)
+    if let (BenchmarkProgram::Table, Some(sized)) =
+        (output.program.unwrap_or(BenchmarkProgram::Table), row.facts.collective)
         && sized.has_sizes()
         && !SIZES.iter().any(|role| columns.has(*role))
     {

@@ -268,7 +268,7 @@ pub struct Slow {
     pub tested: usize,
     /// The ranks that are slow with all others.
     pub nodes: Vec<SlowNode>,
-    /// Pairs that are slower than their two nodes explain.
+    /// Pairs that are slower than their two nodes predict.
     pub pairs: Vec<SlowPair>,
     /// The time of each pair over that of a usual one, at the largest size.
     pub map: Vec<((u32, u32), f64)>,
@@ -287,7 +287,7 @@ pub struct SlowNode {
     pub factor: Estimate,
 }
 
-/// A pair that is slower than its two nodes explain.
+/// A pair that is slower than its two nodes predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowPair {
     /// The ranks.

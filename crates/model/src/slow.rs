@@ -112,7 +112,7 @@ fn times(probes: &Probes, launch: u32, place: Where, size: u64) -> RoundTrips {
     found
 }
 
-/// Computes the time of each node relative to the usual time, and of each pair relative to what its nodes explain, in
+/// Computes the time of each node relative to the usual time, and of each pair relative to what its nodes predict, in
 /// each launch that has all pairs.
 fn factors(launches: &[RoundTrips]) -> BTreeMap<Whom, Vec<f64>> {
     let mut found: BTreeMap<Whom, Vec<f64>> = BTreeMap::new();

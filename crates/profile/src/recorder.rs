@@ -13,7 +13,7 @@ use crate::table::{ANY_GROUP, CallFacts, CounterTable};
 
 /// Calls other than collectives that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum OtherCall {
     /// Messages from rank to rank.
     Messages,
     /// Waiting for requests, or testing them.
@@ -133,12 +133,12 @@ impl Recorder {
     }
 
     /// Times and counts any other call.
-    pub fn beside(&self, what: Beside, call: impl FnOnce() -> c_int) -> c_int {
+    pub fn other_call(&self, what: OtherCall, call: impl FnOnce() -> c_int) -> c_int {
         let begin = Instant::now();
         let code = call();
         let counter = match what {
-            Beside::Messages => &self.messages,
-            Beside::Waiting => &self.waiting,
+            OtherCall::Messages => &self.messages,
+            OtherCall::Waiting => &self.waiting,
         };
         counter.add(begin.elapsed());
         code

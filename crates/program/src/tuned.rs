@@ -6,7 +6,7 @@ mod topology;
 use collrules_rules::effective::{EffectiveAlgorithm, effective};
 use collrules_rules::{Bytes, Call, Choice, Collective, Ranks, Release, registry};
 
-use self::topology::{Node, binary, binomial, chain, knomial};
+use self::topology::{TreeRank, binary, binomial, chain, knomial};
 use crate::blocks::{BlockRange, Blocks};
 use crate::program::Program;
 use crate::ring::{self, back};
@@ -211,15 +211,15 @@ fn segments(bytes: u64, segment: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Sends all bytes to all ranks, segment by segment.
-fn bcast(tree: &[Node], bytes: u64, segment: u64) -> Vec<Program> {
+fn bcast(tree: &[TreeRank], bytes: u64, segment: u64) -> Vec<Program> {
     down(tree, &segments(bytes, segment).map(|length| (length, 0)).collect::<Vec<_>>(), false)
 }
 
 /// Sends parts down a tree. The length of each is a number of bytes, plus a number for each rank of a child's subtree.
 /// Senders wait for each message (`waits`), or for all of a part in the end.
-fn down(tree: &[Node], parts: &[(u64, u64)], waits: bool) -> Vec<Program> {
+fn down(tree: &[TreeRank], parts: &[(u64, u64)], waits: bool) -> Vec<Program> {
     each(tree.len() as u32, |rank| {
-        let Node { parent, children, .. } = &tree[rank as usize];
+        let TreeRank { parent, children, .. } = &tree[rank as usize];
         let part = |(whole, own): &(u64, u64)| {
             let length = |child: u32| whole + own * tree[child as usize].ranks;
             let sends = children.iter().flat_map(move |child| {
@@ -232,9 +232,9 @@ fn down(tree: &[Node], parts: &[(u64, u64)], waits: bool) -> Vec<Program> {
 }
 
 /// Gathers everybody's block up a tree.
-fn up(tree: &[Node], bytes: u64) -> Vec<Program> {
+fn up(tree: &[TreeRank], bytes: u64) -> Vec<Program> {
     each(tree.len() as u32, |rank| {
-        let Node { parent, children, ranks } = &tree[rank as usize];
+        let TreeRank { parent, children, ranks } = &tree[rank as usize];
         let receives = children.iter().map(|child| receive(*child));
         receives.chain(parent.map(|parent| send(parent, bytes * ranks))).chain([Step::Settle]).collect()
     })
@@ -250,7 +250,7 @@ fn halves(CallShape { ranks, bytes, segment, .. }: CallShape) -> Vec<Program> {
     let side = |rank: u32| usize::from(rank.is_multiple_of(2));
     let lengths: [Vec<u64>; 2] = half.map(|half| segments(half, segment.min(half)).collect());
     each(ranks, |rank| {
-        let Node { parent, children, .. } = &tree[rank as usize];
+        let TreeRank { parent, children, .. } = &tree[rank as usize];
         let mut steps = Vec::new();
         for place in 0..lengths[0].len().max(lengths[1].len()) {
             let length = |rank: u32| lengths[side(rank)].get(place).copied();
@@ -280,7 +280,7 @@ fn scattered(CallShape { ranks, bytes, .. }: CallShape, doubling: bool) -> Vec<P
     let length = |first: u32, count: u32| blocks.len(BlockRange { first, end: first + count });
     let tree = knomial(ranks, 2);
     each(ranks, |rank| {
-        let Node { parent, children, .. } = &tree[rank as usize];
+        let TreeRank { parent, children, .. } = &tree[rank as usize];
         let sends = children
             .iter()
             .flat_map(|child| [send(*child, length(*child, tree[*child as usize].ranks as u32)), Step::Settle]);

@@ -138,7 +138,7 @@ pub fn pins<'a>(servings: impl IntoIterator<Item = &'a Serving>) -> Settings {
 }
 
 /// Adds settings to active ones. Lists of left collectives are joined; other settings replace the active ones.
-pub fn beside(in_force: &Settings, others: &Settings) -> Settings {
+pub fn add_settings(in_force: &Settings, others: &Settings) -> Settings {
     let mut all = in_force.clone();
     for (name, value) in others {
         let is_list = COMPETITORS.iter().any(|competitor| competitor.switch == ComponentSwitch::List(name));
@@ -217,14 +217,14 @@ mod tests {
     fn what_a_user_has_a_component_leave_stays_left() {
         let beside = |before: &str, value: &str| {
             let pins = |value: &str| Settings::from([("coll_ucc_cts".to_owned(), value.to_owned())]);
-            beside(&pins(before), &pins(value))["coll_ucc_cts"].clone()
+            add_settings(&pins(before), &pins(value))["coll_ucc_cts"].clone()
         };
         assert_eq!(beside("^allreduce", "^bcast"), "^allreduce,bcast");
         assert_eq!(beside("^bcast", "^bcast"), "^bcast");
         assert_eq!(beside("allreduce, Bcast", "^bcast"), "allreduce");
         assert!(beside("bcast", "^bcast").starts_with("^allgather,") && beside("bcast", "^bcast").contains(",bcast,"));
         let pins = |value: &str| Settings::from([("coll_hcoll_priority".to_owned(), value.to_owned())]);
-        assert_eq!(super::beside(&pins("90"), &pins("0")), pins("0"));
+        assert_eq!(add_settings(&pins("90"), &pins("0")), pins("0"));
     }
 
     #[test]

@@ -33,25 +33,25 @@ pub fn list_conducts(findings: &Findings) -> Vec<Conduct> {
 
 impl Conduct {
     /// Returns true if the rule applies to this cell.
-    pub fn serves(&self, cell: Cell) -> bool {
+    pub fn applies_to(&self, cell: Cell) -> bool {
         (self.collective, self.ranks) == (cell.collective, cell.ranks) && (self.first..=self.last).contains(&cell.bytes)
     }
 
     /// Outcomes of the rule in the comparisons of a validation, one for each planned condition.
     pub fn list_trials(&self, validation: &Validation) -> Vec<Trial> {
         let trial = |check: &Check| {
-            let tried = check.round.cells.iter().filter(|cell| self.serves(cell.cell));
+            let tried = check.round.cells.iter().filter(|cell| self.applies_to(cell.cell));
             let lows: Vec<Option<f64>> = tried.map(|cell| cell.speedup.low).collect();
             // One size without an interval leaves the lower end of all unknown.
             let lowest = lows.iter().copied().collect::<Option<Vec<f64>>>();
             let lowest = lowest.and_then(|lows| lows.into_iter().reduce(f64::min));
-            let outcome = if check.losses().any(|cell| self.serves(cell)) {
+            let outcome = if check.losses().any(|cell| self.applies_to(cell)) {
                 TrialOutcome::Loses
             } else if lowest.is_some_and(|low| low >= 1.0 - check.max_loss) {
                 TrialOutcome::Holds
             } else if !lows.is_empty() {
                 TrialOutcome::Undecided
-            } else if check.untried.iter().any(|cell| self.serves(*cell)) {
+            } else if check.untried.iter().any(|cell| self.applies_to(*cell)) {
                 TrialOutcome::Untried
             } else {
                 return None;

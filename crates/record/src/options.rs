@@ -257,7 +257,7 @@ pub struct Simulated {
     pub release: Release,
     /// Play the messages of calls (bcast, scatter, gather, alltoall, barrier), and the probes of models, on the machine
     /// of this model.json, whose ranks are the slots
-    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "each", "layout"], value_parser = values::absolute)]
+    #[arg(long = "simulated-model", value_name = "MODEL", requires = "scenario", conflicts_with_all = ["slots", "each", "layout"], value_parser = values::parse_absolute_path)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
 }

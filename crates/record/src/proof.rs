@@ -38,7 +38,7 @@ pub enum ProofFact {
     /// It accepts the rules file and uses the right rule.
     Rules {
         /// The Open MPI.
-        openmpi: Prover,
+        openmpi: ProofLibrary,
         /// The collectives with rules.
         collectives: Vec<Collective>,
         /// Number of their measured cells that use the right rule.
@@ -49,7 +49,7 @@ pub enum ProofFact {
     /// It accepts HAN's rules file and uses the component that it names.
     HanRules {
         /// The Open MPI.
-        openmpi: Prover,
+        openmpi: ProofLibrary,
         /// Number of calls that show it, on both sides of its thresholds.
         calls: usize,
     },
@@ -59,7 +59,7 @@ pub enum ProofFact {
 
 /// The Open MPI of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prover {
+pub struct ProofLibrary {
     /// Its version.
     pub version: Version,
     /// True if it is simulated.

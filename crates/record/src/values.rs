@@ -124,7 +124,7 @@ fn ranges<T: Copy + Ord + fmt::Display>(
 }
 
 /// An absolute path: a run's paths are read from other directories too.
-pub fn absolute(text: &str) -> Result<PathBuf, String> {
+pub fn parse_absolute_path(text: &str) -> Result<PathBuf, String> {
     path::absolute(text).map_err(|cause| cause.to_string())
 }
 

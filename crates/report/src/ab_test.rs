@@ -36,7 +36,7 @@ fn rows(tried: &AbTest) -> impl Iterator<Item = [String; 4]> {
 }
 
 /// Comparison of the runs' output.
-fn describe_written(tried: &AbTest) -> Option<String> {
+fn describe_output(tried: &AbTest) -> Option<String> {
     let (subject, file) = (tried.describe_subject(), tried.same_output.as_deref()?);
     let file = if file == "-" { "What it prints".to_owned() } else { file.to_owned() };
     let runs = counted(tried.runs.iter().filter(|run| run.digest.is_some()).count(), "run");
@@ -95,7 +95,7 @@ fn sentences(tried: &AbTest) -> Vec<String> {
             "Undecided whether {subject} changes this program by {least} or more{gain}, {what}, in {pairs} of runs."
         ),
     });
-    said.extend(describe_written(tried));
+    said.extend(describe_output(tried));
     if let Some([without, with]) = tried.collectives {
         said.push(format!(
             "The mean rank spends {without} in collectives without the tuning and {with} with it (one further run each, with \

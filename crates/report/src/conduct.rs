@@ -88,5 +88,5 @@ pub(crate) fn find_conduct<'a>(findings: &'a Findings, stretch: &Stretch) -> Opt
         (cell.collective, cell.ranks, cell.bytes) == (stretch.collective, stretch.ranks, stretch.first)
     };
     let cell = cells.into_iter().find(here)?;
-    findings.conduct.iter().find(|conduct| conduct.serves(cell))
+    findings.conduct.iter().find(|conduct| conduct.applies_to(cell))
 }

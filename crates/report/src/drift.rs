@@ -37,7 +37,7 @@ pub fn document(drift: &Drift) -> Document {
 fn sentences(drift: &Drift) -> Vec<String> {
     let mut sentences = Vec::new();
     let all = counted(drift.points.len(), "size");
-    let (slower, faster) = (drift.those(Outcome::Slower).count(), drift.those(Outcome::Faster).count());
+    let (slower, faster) = (drift.points_with(Outcome::Slower).count(), drift.points_with(Outcome::Faster).count());
     let then = drift.doubts_then.iter().map(|doubt| format!("when the run was made, {}", describe_doubt(doubt)));
     let now = drift.doubts_now.iter().map(|doubt| format!("now {}", describe_doubt(doubt)));
     let doubts: Vec<String> = then.chain(now).collect();

@@ -182,7 +182,7 @@ pub struct Gains<'a> {
 
 impl<'a> Gains<'a> {
     /// States and speedups under a tuning, of all sizes that were measured or compared; `tuning` is what its files say, or
-    /// none if they are what was compared.
+    /// none if they equal the compared rules.
     pub fn new(
         findings: &Findings,
         validation: Option<&'a Validation>,

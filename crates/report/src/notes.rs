@@ -19,14 +19,14 @@ use crate::summary::{Stretch, stretches};
 pub fn notes(findings: &Findings, tool: &str) -> Notes {
     let mut notes = Notes {
         header: vec![
-            format!("Written by {tool} from {}.", plain::line(&findings.source)),
+            format!("Written by {tool} from {}.", plain::printable_line(&findings.source)),
             format!("Measured on Open MPI {}; means the same to {}.", findings.release, readers(findings)),
         ],
         ..Notes::default()
     };
-    notes
-        .header
-        .extend(findings.transport.iter().map(|it| format!("Messages went over {}.", plain::line(&it.to_string()))));
+    notes.header.extend(
+        findings.transport.iter().map(|it| format!("Messages went over {}.", plain::printable_line(&it.to_string()))),
+    );
     if findings.simulated {
         notes.header.insert(0, "SIMULATED: these rules say nothing about any real machine.".to_owned());
     }

@@ -241,8 +241,8 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     let is_confirmed = verdict.word == VerdictWord::Confirmed;
     last.extend(weights.filter(|_| is_confirmed).and_then(|weights| describe_program(weights, &gains)));
     last.extend(quality::describe_doubts(&context.doubts));
-    last.push(format!("Report: {}", plain::line(report)));
-    last.extend(next.map(|next| format!("Next: {}", plain::line(next))));
+    last.push(format!("Report: {}", plain::printable_line(report)));
+    last.extend(next.map(|next| format!("Next: {}", plain::printable_line(next))));
     let room = LINES.saturating_sub(1 + rows.len() + last.len()).min(ROWS);
     // Arms have a row each, and the report has the rest.
     let all = if is_confirmed && rows.is_empty() { describe_gains(&gains, RANGES) } else { Vec::new() };

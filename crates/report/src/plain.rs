@@ -1,7 +1,7 @@
 //! Untrusted text, such as titles, notes, paths and version strings of libraries, made harmless for output.
 
 /// Text as one line, with blanks instead of control characters and of characters that change the direction of writing.
-pub fn line(text: &str) -> String {
+pub fn printable_line(text: &str) -> String {
     if !text.contains(is_control) {
         return text.to_owned();
     }
@@ -21,7 +21,7 @@ pub(crate) fn document(text: String) -> String {
 
 /// Text for a line of Markdown: it neither ends the line nor begins HTML, a link or a block of code.
 pub(crate) fn markdown(text: &str) -> String {
-    let text = line(text).replace('<', "&lt;").replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~");
+    let text = printable_line(text).replace('<', "&lt;").replace("```", "\\`\\`\\`").replace("~~~", "\\~\\~\\~");
     let mut parts = text.split("](");
     let mut escaped = parts.next().unwrap_or_default().replace("]:", "]\\:");
     for part in parts {
@@ -41,7 +41,7 @@ pub(crate) fn cell(text: &str) -> String {
 
 /// Text for a field of CSV: spreadsheets take text that begins with one of these characters for a formula.
 pub(crate) fn spreadsheet(text: &str) -> String {
-    let text = line(text);
+    let text = printable_line(text);
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn nothing_hostile_is_left() {
         let hostile = "a\n\n# b\u{1b}[31m\0c\r\u{9b}2J <script> | ```x\u{202e}";
-        assert_eq!(line(hostile), "a # b [31m c 2J <script> | ```x");
+        assert_eq!(printable_line(hostile), "a # b [31m c 2J <script> | ```x");
         assert_eq!(markdown(hostile), "a # b [31m c 2J &lt;script> | \\`\\`\\`x");
         assert_eq!(cell("a | b\nc"), "a \\| b c");
         assert_eq!(
@@ -85,6 +85,6 @@ mod tests {
             "[x]\\(javascript:y) [x]\\(a&#58;b) [x]\\: y [1](a/b.md)"
         );
         assert_eq!(markup("<a b='\"'>&\u{1b}"), "&lt;a b=&#39;&quot;&#39;&gt;&amp;\u{fffd}");
-        assert_eq!(line("two  blanks, µs"), "two  blanks, µs");
+        assert_eq!(printable_line("two  blanks, µs"), "two  blanks, µs");
     }
 }

@@ -1,6 +1,6 @@
 //! Results of a proof of the rules in sentences.
 
-use collrules_record::proof::{ProofFact, Prover};
+use collrules_record::proof::{ProofFact, ProofLibrary};
 use collrules_record::{Layout, Validation};
 
 use crate::validation;
@@ -36,7 +36,7 @@ fn sentence(fact: &ProofFact) -> String {
     }
 }
 
-fn describe_prover(Prover { version, simulated }: Prover) -> String {
+fn describe_prover(ProofLibrary { version, simulated }: ProofLibrary) -> String {
     if simulated { format!("The simulated Open MPI {version}") } else { format!("Open MPI {version}") }
 }
 

@@ -212,7 +212,7 @@ pub(crate) fn blocks(found: &SettingsFindings) -> Vec<Block> {
     vec![
         Block::List(sentences(found)),
         Block::open("", "Effects of settings", vec![effects(found)]),
-        Block::part(
+        Block::section(
             "",
             "Every size under the settings",
             found.finalists.get(found.chosen.unwrap_or(0)).map(guards).into_iter().collect(),

@@ -1,6 +1,6 @@
 //! Progress of the jobs and runs of a directory, in lines.
 
-use collrules_batch::status::{RunStatus, Stage, Status};
+use collrules_batch::status::{RunStage, RunStatus, Status};
 use collrules_record::rundir::Progress;
 use collrules_rules::words::counted;
 
@@ -22,13 +22,13 @@ pub fn sentences(status: &Status) -> Vec<String> {
 
 fn of_run(run: &RunStatus, status: &Status) -> String {
     let stage = match run.stage {
-        Stage::Waiting => return format!("{}: nothing yet", run.directory),
-        Stage::Planned => "planned",
-        Stage::Measured => "measured",
-        Stage::Comparing => "measured, and the comparison with the default is not complete",
-        Stage::Decided => "rules decided, not yet checked with Open MPI",
-        Stage::Proven => "rules checked and written",
-        Stage::Validated => "rules checked, written, and compared with the default",
+        RunStage::Waiting => return format!("{}: nothing yet", run.directory),
+        RunStage::Planned => "planned",
+        RunStage::Measured => "measured",
+        RunStage::Comparing => "measured, and the comparison with the default is not complete",
+        RunStage::Decided => "rules decided, not yet checked with Open MPI",
+        RunStage::Proven => "rules checked and written",
+        RunStage::Validated => "rules checked, written, and compared with the default",
     };
     let Progress { complete, failed, why, spent, samples, measured, silent, ahead, .. } = &run.progress;
     let mut text = format!(
@@ -42,7 +42,7 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
     if let Some(why) = why {
         text += &format!("; {} ended early, the last one: {}", counted(*failed as usize, "launch"), first_line(why));
     }
-    if let Some(silent) = silent.filter(|_| run.stage < Stage::Proven) {
+    if let Some(silent) = silent.filter(|_| run.stage < RunStage::Proven) {
         text += &match ahead {
             // Clocks of hosts differ by less than that as a rule, and times of files are rounded.
             Some(ahead) if ahead.0 >= 1.0 => {
@@ -52,10 +52,10 @@ fn of_run(run: &RunStatus, status: &Status) -> String {
         };
     }
     if let Some(resume) =
-        run.resume.as_ref().filter(|_| status.submission.is_none() && status.is_left() && run.stage < Stage::Proven)
+        run.resume.as_ref().filter(|_| status.submission.is_none() && status.is_left() && run.stage < RunStage::Proven)
     {
         text += &format!("; {resume} goes on");
-    } else if status.is_over() && run.stage < Stage::Proven {
+    } else if status.is_over() && run.stage < RunStage::Proven {
         let is_fresh = silent.is_some_and(|silent| silent.0 < LATE);
         text += if is_fresh { "; if no more files come within a minute, submit" } else { "; submit" };
         text += " the script in it again to resume the run";
@@ -79,7 +79,7 @@ mod tests {
     fn job_and_run_have_a_sentence_each() {
         let run = RunStatus {
             directory: "/r".to_owned(),
-            stage: Stage::Measured,
+            stage: RunStage::Measured,
             resume: Some("`command`".to_owned()),
             launches: 3,
             cells: 8,

@@ -26,7 +26,7 @@ names! {
 
 impl Distribution {
     /// Returns true if a rule for this distribution applies to a communicator with another one.
-    pub fn serves(self, communicator: Self) -> bool {
+    pub fn applies_to(self, communicator: Self) -> bool {
         self == Self::Any || self == communicator
     }
 }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_rule_for_any_distribution_serves_all() {
-        let serving = Distribution::ALL.map(|rule| Distribution::ALL.map(|call| rule.serves(call)));
+        let serving = Distribution::ALL.map(|rule| Distribution::ALL.map(|call| rule.applies_to(call)));
         assert_eq!(serving, [[true, true, true], [false, true, false], [false, false, true]]);
     }
 }

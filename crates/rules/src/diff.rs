@@ -16,7 +16,7 @@ use crate::metric::{self, Metric};
 use crate::registry;
 use crate::release::Release;
 use crate::steps::{Steps, earlier};
-use crate::table::{RankSteps, RuleTable, SizeSteps, Table, all_builtin};
+use crate::table::{RankSteps, RuleTable, SizeSteps, StepTable, all_builtin};
 use crate::units::{Bytes, Ranks};
 
 /// Sizes in bytes `first..end`; open above if there is no end.
@@ -81,7 +81,7 @@ impl Difference {
 /// with the same differences are joined.
 ///
 /// Takes time linear in the number of overlaps between blocks of the two tables.
-pub fn tables<K: Key, V>(left: &Table<K, V>, right: &Table<K, V>) -> Vec<Difference>
+pub fn tables<K: Key, V>(left: &StepTable<K, V>, right: &StepTable<K, V>) -> Vec<Difference>
 where
     V: Copy + Default + PartialEq + Into<RuleChoice>,
 {

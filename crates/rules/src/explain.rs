@@ -15,7 +15,7 @@ use crate::lines::{Excerpt, Lines, plain};
 use crate::metric::{self, Metric};
 use crate::registry;
 use crate::release::Release;
-use crate::table::Table;
+use crate::table::StepTable;
 use crate::units::Ranks;
 
 /// Versions that give the same answer.
@@ -283,7 +283,7 @@ fn in_words(ends: &Effective, call: &Call) -> (End, String) {
     }
 }
 
-fn ranges<K: Key, V>(release: Release, table: &Table<K, V>) -> Vec<ChoiceRange>
+fn ranges<K: Key, V>(release: Release, table: &StepTable<K, V>) -> Vec<ChoiceRange>
 where
     V: Copy + Default + PartialEq + Into<RuleChoice>,
 {

@@ -24,21 +24,21 @@ pub type RankSteps<V = Choice> = Steps<SizeSteps<V>>;
     serialize = "K: Ord + Serialize, V: Clone + Serialize",
     deserialize = "K: Ord + Deserialize<'de>, V: Deserialize<'de>"
 ))]
-pub struct Table<K, V> {
+pub struct StepTable<K, V> {
     /// Keys with a value other than the default.
     collectives: BTreeMap<K, RankSteps<V>>,
 }
 
 /// The choices of coll/tuned.
-pub type RuleTable = Table<Collective, Choice>;
+pub type RuleTable = StepTable<Collective, Choice>;
 
-impl<K, V> Default for Table<K, V> {
+impl<K, V> Default for StepTable<K, V> {
     fn default() -> Self {
         Self { collectives: BTreeMap::new() }
     }
 }
 
-impl<K: Copy + Ord, V: Copy + Default + PartialEq> Table<K, V> {
+impl<K: Copy + Ord, V: Copy + Default + PartialEq> StepTable<K, V> {
     /// The table that leaves everything to the component.
     pub fn new() -> Self {
         Self::default()

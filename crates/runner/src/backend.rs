@@ -94,7 +94,7 @@ pub trait Backend {
     /// Adds MCA settings to every launch from now on; returns the previous ones.
     fn pin(&mut self, pins: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let Some(own) = self.pins() else { return BTreeMap::new() };
-        let all = competitor::beside(own, pins);
+        let all = competitor::add_settings(own, pins);
         std::mem::replace(own, all)
     }
 

@@ -175,7 +175,7 @@ impl Prover<'_> {
             // It would take calls, and crash by failing rules while it sets itself up.
             self.backend.pin(&[WITHOUT_HAN].map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         }
-        // The format to probe in is that of the file itself, since whether it is read is what is to be shown.
+        // The format to probe in is that of the file itself, because the proof has to show that this file is read.
         if let Some(file) = tuning.tuned.as_ref().filter(|file| !file.table.is_empty()) {
             self.show_rules(&file.table, file.format())?;
         }

@@ -29,7 +29,7 @@ pub struct Log {
 
 impl Log {
     /// Reads a line about a selection; ignores other lines.
-    pub(crate) fn hear(&mut self, line: &str) {
+    pub(crate) fn read_line(&mut self, line: &str) {
         self.take(line);
     }
 
@@ -61,7 +61,7 @@ impl Log {
     /// none if it agrees.
     pub fn contradicts(&self, file: &Loaded, call: &Cell, distribution: Distribution) -> Option<String> {
         let bytes = call.lookup_bytes(file.behaviour.release);
-        let meant = file.serve(call.collective, call.ranks, bytes, distribution);
+        let meant = file.lookup_by_size(call.collective, call.ranks, bytes, distribution);
         let (communicator, rule) = match (meant.rule, meant.reason) {
             (Some(rule), _) => (Some(rule.comm_rule + 1), Some(rule.rule + 1)),
             (None, Reason::EmptyCommRule { comm_rule, .. } | Reason::NoSize { comm_rule, .. }) => {
@@ -111,7 +111,7 @@ mod tests {
         let version: Behaviour = "6.0".parse().expect("known");
         let file = load(FILE.as_bytes(), &version).expect("accepted");
         let mut heard = Log::default();
-        log.iter().for_each(|line| heard.hear(line));
+        log.iter().for_each(|line| heard.read_line(line));
         let call = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(bytes) };
         heard.contradicts(&file, &call, distribution)
     }
@@ -148,7 +148,7 @@ mod tests {
             "For bcast with msg_size=1: selected",
             "coll:tuned:dynamic For bcast with msg_size=99999999999999999999: selected rule number 1:",
         ] {
-            log.hear(line);
+            log.read_line(line);
         }
         assert!(log == Log::default() && log.is_empty());
     }

@@ -153,18 +153,19 @@ pub fn take_turns(
 ) -> Result<TurnsTaken, JobFailure> {
     let startup = jobs.elapsed();
     let taken = TurnsTaken { times: vec![BTreeMap::new(); count], startup, ..TurnsTaken::default() };
-    let mut table = Table { jobs, count, subjects, schedule, stop, taken, laps: BTreeMap::new(), overhead: Vec::new() };
+    let mut table =
+        RunningTurns { jobs, count, subjects, schedule, stop, taken, laps: BTreeMap::new(), overhead: Vec::new() };
     table.check()?;
     table.count_calls()?;
     table.time()?;
-    let Table { jobs, mut taken, .. } = table;
+    let RunningTurns { jobs, mut taken, .. } = table;
     taken.ends = jobs.end()?;
     taken.seconds = jobs.elapsed();
     Ok(taken)
 }
 
 /// The jobs with what they did so far.
-struct Table<'a> {
+struct RunningTurns<'a> {
     jobs: &'a mut dyn Jobs,
     count: usize,
     subjects: &'a [TurnSubject],
@@ -178,7 +179,7 @@ struct Table<'a> {
     overhead: Vec<f64>,
 }
 
-impl Table<'_> {
+impl RunningTurns<'_> {
     /// Returns true if a job calls a subject.
     fn calls(&self, job: usize, subject: usize) -> bool {
         let is_wrong = |(of, it, _): &(usize, usize, String)| (*of, *it) == (job, subject);

@@ -11,7 +11,7 @@ use crate::cells::{PointTimings, of_runs};
 use crate::comparison::difference;
 use crate::error::TunerError;
 use crate::observations::Observations;
-use crate::results::comparison::{CellChange, Comparison, FORMAT, OldRules, Side, differences};
+use crate::results::comparison::{CellChange, ComparedRun, FORMAT, OldRules, RunComparison, differences};
 use crate::results::limitation::Limitation;
 use crate::statistics::{Replicates, adjust, test_all};
 use crate::view::View;
@@ -31,7 +31,7 @@ pub struct Run<'a> {
 ///
 /// The builtin's times are compared by the logarithms of the medians of launches, with Student's t for two samples. The
 /// differences between launches are estimated as for a validation: see `statistics::launches`.
-pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError> {
+pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerError> {
     let Findings { criteria, .. } = after.findings;
     let criteria = ValidationCriteria {
         min_difference: criteria.min_gain,
@@ -77,7 +77,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
     };
     let changes: Vec<CellChange> = cells.iter().filter_map(change).collect();
     let left_out = [before, after].map(|run| run.findings.cells.len().saturating_sub(changes.len()));
-    Ok(Comparison {
+    Ok(RunComparison {
         format: FORMAT,
         before: side(before),
         after: side(after),
@@ -92,8 +92,8 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<Comparison, TunerError
     })
 }
 
-fn side(run: Run<'_>) -> Side {
-    Side {
+fn side(run: Run<'_>) -> ComparedRun {
+    ComparedRun {
         source: run.findings.source.clone(),
         release: run.findings.release,
         version: run.manifest.map(|manifest| manifest.survey.version),

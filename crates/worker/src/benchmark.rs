@@ -8,13 +8,13 @@ use collrules_record::{Arguments, Candidate};
 use collrules_runner::wire::WorkerEvent;
 use mpi::topology::SimpleCommunicator;
 
-use crate::asking::Asking;
 use crate::communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
+use crate::han_switch::HanSwitch;
 use crate::nodes::Parts;
-use crate::operation::{CellOperation, Supply};
+use crate::operation::{BufferSource, CellOperation};
 use crate::report::{emit, report};
 use crate::switch::Switch;
 
@@ -29,8 +29,8 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
         _ => make()?,
     };
     ffi::return_errors(&comm);
-    let asking = Asking::new(Some(tools), benchmark.collective, &[benchmark.candidate])?;
-    asking.as_ref().map_or(Ok(()), |asking| asking.before(0))?;
+    let han_switch = HanSwitch::new(Some(tools), benchmark.collective, &[benchmark.candidate])?;
+    han_switch.as_ref().map_or(Ok(()), |han_switch| han_switch.before(0))?;
     let parts = benchmark.even.map(|even| Parts::split(&comm, even).map(Rc::new)).transpose()?;
     for length in &benchmark.lengths {
         report(control, &WorkerEvent::Benchmarking(*length));
@@ -54,7 +54,8 @@ fn time(
     let (cell, candidate) = (benchmark.cell(length), benchmark.candidate);
     let failed =
         |class| WorkerError::TimedCallFailed { candidate: candidate.to_string(), cell: cell.to_string(), class };
-    let mut operation = CellOperation::new(cell, comm, &[candidate], parts, (Arguments::default(), &Supply::Reused))?;
+    let mut operation =
+        CellOperation::new(cell, comm, &[candidate], parts, (Arguments::default(), &BufferSource::Reused))?;
     let program = operation.program(candidate);
     let valid =
         if benchmark.validate { Some(operation.checked_call(comm, program, 1, None).map_err(failed)?) } else { None };

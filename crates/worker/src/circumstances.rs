@@ -23,7 +23,7 @@ pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
 }
 
 /// Reports the values on every rank of these parameters, or environment variables after `env:`.
-pub(crate) fn values(control: &Control, tools: &Tools, names: &[String]) -> Result<(), WorkerError> {
+pub(crate) fn report_parameter_values(control: &Control, tools: &Tools, names: &[String]) -> Result<(), WorkerError> {
     let mut mine = BTreeMap::new();
     for name in names {
         let value = match settings::variable(name) {

@@ -97,7 +97,7 @@ pub(crate) struct Communicators<'a> {
     /// Communicators of candidates.
     candidates: BTreeMap<Ranks, BTreeMap<(Collective, Candidate), CachedCommunicator>>,
     /// Communicators for patterns, by the ranks that take part in any cast.
-    troupes: BTreeMap<Vec<u32>, SimpleCommunicator>,
+    participants: BTreeMap<Vec<u32>, SimpleCommunicator>,
     /// Number of uses so far.
     turn: u64,
     made: u64,
@@ -121,7 +121,7 @@ impl<'a> Communicators<'a> {
             bases: BTreeMap::new(),
             parts: BTreeMap::new(),
             candidates: BTreeMap::new(),
-            troupes: BTreeMap::new(),
+            participants: BTreeMap::new(),
             turn: 0,
             made: 0,
             most: 0,
@@ -183,23 +183,23 @@ impl<'a> Communicators<'a> {
     }
 
     /// Creates the communicator of all ranks that take part in a pattern, in ascending order.
-    pub(crate) fn prepare_troupe(&mut self, troupe: &[u32]) -> Result<(), WorkerError> {
-        if let Some(beyond) = troupe.last().copied().filter(|last| *last >= self.control.ranks()) {
+    pub(crate) fn prepare_participants(&mut self, participants: &[u32]) -> Result<(), WorkerError> {
+        if let Some(beyond) = participants.last().copied().filter(|last| *last >= self.control.ranks()) {
             return Err(WorkerError::TooFewRanks { has: self.control.ranks(), wants: beyond + 1 });
         }
-        if !self.troupes.contains_key(troupe) {
-            let members: Vec<Rank> = troupe.iter().map(|rank| *rank as Rank).collect();
+        if !self.participants.contains_key(participants) {
+            let members: Vec<Rank> = participants.iter().map(|rank| *rank as Rank).collect();
             let world = self.control.world();
             let comm = world.split_by_subgroup(&world.group().include(&members)).expect("only members prepare");
             ffi::return_errors(&comm);
-            self.troupes.insert(troupe.to_vec(), comm);
+            self.participants.insert(participants.to_vec(), comm);
         }
         Ok(())
     }
 
     /// Communicator for the messages of a pattern, and for synchronising its ranks.
-    pub(crate) fn troupe(&self, troupe: &[u32]) -> &SimpleCommunicator {
-        &self.troupes[troupe]
+    pub(crate) fn participants(&self, participants: &[u32]) -> &SimpleCommunicator {
+        &self.participants[participants]
     }
 
     /// Returns the number of communicators created for candidates, and the maximum that existed at a time.

@@ -16,7 +16,7 @@ pub(crate) enum WorkerError {
     #[error("{cell} cannot be carried out as {candidate}")]
     NoProgram { cell: Cell, candidate: Candidate },
     #[error("{pattern} cannot be carried out by the ranks that were named for it")]
-    NoScene { pattern: Pattern },
+    NoPatternProgram { pattern: Pattern },
     #[error("{call}: {cause}")]
     TooLarge { call: String, cause: String },
     #[error("{candidate} failed with MPI error class {class} while it was timed ({cell}), after its check had passed")]

@@ -23,7 +23,7 @@ pub(crate) enum Phase {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FaultKind {
+enum InjectedFaultKind {
     Crash,
     Exit,
     Hang,
@@ -36,8 +36,8 @@ enum FaultKind {
 
 /// A fault, with its target as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
-    kind: FaultKind,
+struct InjectedFault {
+    kind: InjectedFaultKind,
     phase: Phase,
     /// Collective, ranks, bytes and candidate.
     target: [String; 4],
@@ -45,7 +45,7 @@ struct Fault {
 
 /// The faults of this worker; none without arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Faults(Vec<Fault>);
+pub(crate) struct Faults(Vec<InjectedFault>);
 
 impl Faults {
     /// Reads the arguments of the program, all of which are faults.
@@ -53,7 +53,7 @@ impl Faults {
         let mut faults = Vec::new();
         while let Some(argument) = arguments.next() {
             match (argument.as_str(), arguments.next()) {
-                ("--fault", Some(fault)) => faults.push(Fault::read(&fault)?),
+                ("--fault", Some(fault)) => faults.push(InjectedFault::read(&fault)?),
                 _ => return Err(format!("`{argument}` is not understood; this program is started by collrules")),
             }
         }
@@ -74,22 +74,22 @@ impl Faults {
     }
 
     fn strike_at(&self, phase: Phase, rank: u32, words: &[String; 4]) -> bool {
-        let is_meant = |fault: &&Fault| rank == RANK && fault.phase == phase && fault.hits(words);
+        let is_meant = |fault: &&InjectedFault| rank == RANK && fault.phase == phase && fault.hits(words);
         let Some(fault) = self.0.iter().find(is_meant) else { return false };
         match fault.kind {
-            FaultKind::Crash => std::process::abort(),
-            FaultKind::Exit => std::process::exit(3),
-            FaultKind::Hang => loop {
+            InjectedFaultKind::Crash => std::process::abort(),
+            InjectedFaultKind::Exit => std::process::exit(3),
+            InjectedFaultKind::Hang => loop {
                 thread::sleep(Duration::from_secs(3600));
             },
-            FaultKind::Wrong => true,
-            FaultKind::Skip(_) | FaultKind::Poll => false,
+            InjectedFaultKind::Wrong => true,
+            InjectedFaultKind::Skip(_) | InjectedFaultKind::Poll => false,
         }
     }
 
     /// Uses a processor from now on, if that is a fault of this rank.
     pub(crate) fn poll(&self, rank: u32) {
-        if rank == RANK && self.0.iter().any(|fault| fault.kind == FaultKind::Poll) {
+        if rank == RANK && self.0.iter().any(|fault| fault.kind == InjectedFaultKind::Poll) {
             thread::spawn(|| {
                 loop {
                     std::hint::spin_loop();
@@ -102,7 +102,7 @@ impl Faults {
     pub(crate) fn skipped(&self, cell: Cell, candidate: Candidate) -> Option<usize> {
         let words = || words_of(cell, candidate);
         self.0.iter().filter(|fault| fault.hits(&words())).find_map(|fault| match fault.kind {
-            FaultKind::Skip(call) => Some(call),
+            InjectedFaultKind::Skip(call) => Some(call),
             _ => None,
         })
     }
@@ -112,27 +112,27 @@ fn words_of(cell: Cell, candidate: Candidate) -> [String; 4] {
     [cell.collective.to_string(), cell.ranks.0.to_string(), cell.bytes.0.to_string(), candidate.to_string()]
 }
 
-impl Fault {
+impl InjectedFault {
     fn hits(&self, words: &[String; 4]) -> bool {
         self.target.iter().zip(words).all(|(own, word)| own == "*" || own == word)
     }
 }
 
-impl Fault {
+impl InjectedFault {
     fn read(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let &[kind, phase, collective, ranks, bytes, candidate] = words.as_slice() else {
             return Err(format!("`{text}` is no fault; write KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"));
         };
         let kind = match kind {
-            "crash" => FaultKind::Crash,
-            "exit" => FaultKind::Exit,
-            "hang" => FaultKind::Hang,
-            "wrong" => FaultKind::Wrong,
-            "poll" => FaultKind::Poll,
+            "crash" => InjectedFaultKind::Crash,
+            "exit" => InjectedFaultKind::Exit,
+            "hang" => InjectedFaultKind::Hang,
+            "wrong" => InjectedFaultKind::Wrong,
+            "poll" => InjectedFaultKind::Poll,
             skip if skip.starts_with("skip:") => {
                 let call = skip["skip:".len()..].parse().map_err(|_| format!("`{skip}` names no call"))?;
-                FaultKind::Skip(call)
+                InjectedFaultKind::Skip(call)
             }
             other => return Err(format!("`{other}` is none of crash, exit, hang, wrong, poll, skip:CALL")),
         };

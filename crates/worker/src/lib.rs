@@ -16,10 +16,10 @@
 //! | `harness` | effects of the harness on a timing |
 //! | `operation` | a collective call with its buffers, its known data and its check |
 //! | `switch` | setting a choice for the next communicator |
-//! | `asking` | requests to HAN for one of its algorithms, call by call |
+//! | `han_switch` | requests to HAN for one of its algorithms, call by call |
 //! | `communicators` | one communicator per size and candidate |
 //! | `nodes` | communicators of nodes and lanes, for mock-ups that make calls there |
-//! | `playing` | subjects of a visit, checked and timed: candidates, or casts |
+//! | `subject` | subjects of a visit, checked and timed: candidates, or casts |
 //! | `measure` | checking and timing, directed by rank 0 |
 //! | `sleepers` | sleep of all ranks until the next turn of their job |
 //! | `resident` | a job that sleeps, except in its turns |
@@ -29,7 +29,6 @@
 //! | `circumstances` | the settings on which the effect of a rules file depends |
 //! | `survey` | survey of library, hosts and algorithms |
 
-mod asking;
 mod benchmark;
 mod circumstances;
 mod clock;
@@ -38,16 +37,17 @@ mod control;
 mod error;
 mod faults;
 mod ffi;
+mod han_switch;
 mod harness;
 mod loops;
 mod measure;
 mod nodes;
 mod operation;
-mod playing;
 mod probe;
 mod report;
 mod resident;
 mod sleepers;
+mod subject;
 mod survey;
 mod switch;
 mod sync;
@@ -121,7 +121,7 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
         Task::Probe { calls, without } => probe::run(control, &tools, &calls, &without),
         Task::Count(plan) => traffic::run(control, &tools, &plan),
         Task::Circumstances => circumstances::run(control, &tools),
-        Task::Parameters(names) => circumstances::values(control, &tools, &names),
+        Task::Parameters(names) => circumstances::report_parameter_values(control, &tools, &names),
     }
 }
 

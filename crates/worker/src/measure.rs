@@ -33,9 +33,9 @@ use crate::faults::{Faults, Phase};
 use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
 use crate::loops::{CallTiming, time_calls};
-use crate::operation::{Rooms, Supply};
-use crate::playing::{self, Playing};
+use crate::operation::{BufferPool, BufferSource};
 use crate::report::emit;
+use crate::subject::{self, PreparedSubject};
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier, over_ranks};
 
 /// A check of a cell with at least this many seconds takes about as long as a round of its calls.
@@ -91,7 +91,7 @@ pub(crate) fn run(
     let mut member = Member::new(control, tools, plan, faults);
     let harness = harness::measure(control, &member.clock);
     let rotates = (0..plan.cells.len().max(1)).any(|index| plan.condition(index).buffers == BufferUse::Rotate);
-    let cache = rotates.then(|| member.rooms.cache());
+    let cache = rotates.then(|| member.pool.cache());
     if control.is_root() {
         emit(&WorkerEvent::Clock(ClockFact::Harness(Harness {
             sync: plan.schedule.sync,
@@ -120,7 +120,7 @@ pub(crate) fn run(
             RankCommand::CheckClock => {
                 member.clock.check(control);
             }
-            RankCommand::SetClock => member.clock.set(),
+            RankCommand::SetClock => member.clock.synchronise(),
             RankCommand::Stop => {
                 member.end();
                 return Ok(());
@@ -155,7 +155,7 @@ impl RootRank<'_> {
         let set_anew = found.error > bound.0 + found.uncertainty;
         if set_anew {
             self.member.control.broadcast(Some(RankCommand::SetClock));
-            self.member.clock.set();
+            self.member.clock.synchronise();
         }
         emit(&WorkerEvent::Clock(ClockFact::Check(ClockCheck {
             at: Seconds(self.elapsed()),
@@ -214,7 +214,7 @@ pub(crate) struct Member<'a> {
     synchroniser: Synchroniser,
     clock: CommonClock,
     /// Memory for buffers in turn.
-    rooms: Arc<Rooms>,
+    pool: Arc<BufferPool>,
     /// Lateness of a rank for calls of a cell in nanoseconds, if it was determined here.
     lateness: RefCell<HashMap<usize, i64>>,
     /// Rank 0's data on the last visit.
@@ -242,7 +242,7 @@ impl<'a> Member<'a> {
             communicators: Communicators::new(control, tools, plan),
             synchroniser: Synchroniser::new(plan.schedule.sync, nanoseconds(plan.schedule.clock_bound)),
             clock: CommonClock::set_up(control, plan.schedule.separate_clocks),
-            rooms: Arc::new(Rooms::new()),
+            pool: Arc::new(BufferPool::new()),
             lateness: RefCell::default(),
             arrivals: None,
             counts: LaunchEnd::default(),
@@ -262,10 +262,10 @@ impl Member<'_> {
             }
             return Ok(takes_part);
         }
-        let troupe = playing::troupe(self.plan.pattern(index));
-        let takes_part = troupe.contains(&self.rank);
+        let participants = subject::participants(self.plan.pattern(index));
+        let takes_part = participants.contains(&self.rank);
         if takes_part {
-            self.communicators.prepare_troupe(&troupe)?;
+            self.communicators.prepare_participants(&participants)?;
         }
         Ok(takes_part)
     }
@@ -283,16 +283,16 @@ impl Member<'_> {
 
     /// Sets the common clock, on all ranks.
     pub(crate) fn set_clock(&mut self) {
-        self.clock.set();
+        self.clock.synchronise();
     }
 
     /// Source of the buffers for the calls of a subject.
-    fn supply(&self, index: usize) -> Supply {
+    fn supply(&self, index: usize) -> BufferSource {
         match self.plan.condition(index).buffers {
-            BufferUse::Reuse => Supply::Reused,
-            BufferUse::InPlace => Supply::InPlace,
-            BufferUse::Unaligned => Supply::Unaligned,
-            BufferUse::Rotate => Supply::Rotated(Arc::clone(&self.rooms)),
+            BufferUse::Reuse => BufferSource::Reused,
+            BufferUse::InPlace => BufferSource::InPlace,
+            BufferUse::Unaligned => BufferSource::Unaligned,
+            BufferUse::Rotate => BufferSource::Rotated(Arc::clone(&self.pool)),
         }
     }
 
@@ -301,7 +301,11 @@ impl Member<'_> {
     ///
     /// If neither the condition nor the controller says so, it follows from what the default takes, which is among what is
     /// called with these places.
-    fn lateness(&self, playing: &mut Playing<'_>, (index, places): (usize, &[usize])) -> Result<i64, WorkerError> {
+    fn lateness(
+        &self,
+        prepared: &mut PreparedSubject<'_>,
+        (index, places): (usize, &[usize]),
+    ) -> Result<i64, WorkerError> {
         let condition = self.plan.condition(index);
         let planned = self.plan.cells.get(index).filter(|_| condition.arrival != Arrival::None);
         let Some(planned) = planned else { return Ok(0) };
@@ -313,9 +317,9 @@ impl Member<'_> {
         }
         let default = places.iter().position(|place| planned.candidates[*place] == Candidate::Builtin);
         let mut taken = Vec::new();
-        self.round(playing, &[default.unwrap_or(0); LATENESS_WARMUP + LATENESS_CALLS], None, &mut taken)?;
+        self.round(prepared, &[default.unwrap_or(0); LATENESS_WARMUP + LATENESS_CALLS], None, &mut taken)?;
         let mut calls: Vec<f64> = taken[LATENESS_WARMUP..].iter().map(|turn| turn.seconds).collect();
-        let usual = over_ranks(playing.base, median(&mut calls).unwrap_or_default(), SystemOperation::max());
+        let usual = over_ranks(prepared.base, median(&mut calls).unwrap_or_default(), SystemOperation::max());
         let lateness = nanoseconds(Seconds(condition.lateness_factor() * usual));
         self.lateness.borrow_mut().insert(index, lateness);
         Ok(lateness)
@@ -367,20 +371,20 @@ impl Member<'_> {
             return Ok(CheckResult::default());
         }
         let supply = self.supply(index);
-        let mut playing = Playing::new(&self.communicators, self.plan, index, &all, (self.rank, &supply))?;
-        let base = playing.base;
-        let asking = playing.asking(self.tools, &all)?;
+        let mut prepared = PreparedSubject::new(&self.communicators, self.plan, index, &all, (self.rank, &supply))?;
+        let base = prepared.base;
+        let han_switch = prepared.han_switch(self.tools, &all)?;
         let mut failed = Vec::new();
         let mut checks = Vec::with_capacity(all.len());
         let start = now();
         for place in all.iter().copied() {
             checking(place);
-            asking.as_ref().map_or(Ok(()), |asking| asking.before(place))?;
+            han_switch.as_ref().map_or(Ok(()), |han_switch| han_switch.before(place))?;
             dissemination_barrier(base);
             let called = now();
             let salt = (index as u64) << 32 | place as u64;
-            let spoilt = playing.strike(self.faults, Phase::Check, self.rank, place);
-            let mine = playing.checked_call(place, salt, self.faults);
+            let spoilt = prepared.strike(self.faults, Phase::Check, self.rank, place);
+            let mine = prepared.checked_call(place, salt, self.faults);
             let failure = describe_failure(base, mine.map(|right| right && !spoilt));
             checks.push(seconds(now() - called));
             if let Some(failure) = failure {
@@ -389,7 +393,7 @@ impl Member<'_> {
             }
             // Programs also call in place, and rules apply to these calls.
             dissemination_barrier(base);
-            if let Some(mine) = playing.checked_call_in_place(place, salt).transpose() {
+            if let Some(mine) = prepared.checked_call_in_place(place, salt).transpose() {
                 failed.extend(describe_failure(base, mine).map(|failure| (place, format!("{failure} in place"))));
             }
         }
@@ -399,11 +403,11 @@ impl Member<'_> {
         // Checking takes longer than calling. If it was quick, a round of calls gives their cost.
         if round_cost < LONG_CHECK {
             let start = now();
-            self.round(&mut playing, &passed, None, &mut Vec::new())?;
+            self.round(&mut prepared, &passed, None, &mut Vec::new())?;
             round_cost = seconds(now() - start);
         }
         if !passed.is_empty() {
-            let lateness = self.lateness(&mut playing, (index, &all))?;
+            let lateness = self.lateness(&mut prepared, (index, &all))?;
             round_cost += passed.len() as f64 * self.mean_wait(index, lateness);
         }
         Ok(CheckResult { failed, checks, round_cost })
@@ -414,9 +418,10 @@ impl Member<'_> {
             return Ok(Vec::new());
         }
         let (cell, rank, supply) = (visit.cell, self.rank, self.supply(visit.cell));
-        let mut playing = Playing::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &supply))?;
-        let base = playing.base;
-        let lateness = self.lateness(&mut playing, (cell, &visit.candidates))?;
+        let mut prepared =
+            PreparedSubject::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &supply))?;
+        let base = prepared.base;
+        let lateness = self.lateness(&mut prepared, (cell, &visit.candidates))?;
         let lead = lead.map(|lead| lead.max(visit.warmup) as usize);
         let rounds = lead.unwrap_or(visit.warmup as usize) + visit.rounds as usize;
         let has_late = self.plan.cells.get(cell).is_some() && self.plan.condition(cell).arrival != Arrival::None;
@@ -436,7 +441,7 @@ impl Member<'_> {
         let mut given_up = BTreeSet::new();
         if let Some(lead) = lead {
             order.shuffle(&mut rng);
-            self.counts.calls += self.trains(&mut playing, (&order, lead, delays), (&mut mine, &mut entries))?;
+            self.counts.calls += self.trains(&mut prepared, (&order, lead, delays), (&mut mine, &mut entries))?;
         }
         let in_turns = if lead.is_none() { visit.warmup + visit.rounds } else { 0 };
         for round in 0..in_turns {
@@ -447,7 +452,7 @@ impl Member<'_> {
             for repeat in 0..=MOST_REPEATS {
                 taken.clear();
                 let delays = delays.map(|delays| vec![delays[round as usize]; todo.len()]);
-                self.round(&mut playing, &todo, delays.as_deref(), &mut taken)?;
+                self.round(&mut prepared, &todo, delays.as_deref(), &mut taken)?;
                 self.counts.calls += todo.len() as u64;
                 self.counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
                 let Some(round) = timed else { break };
@@ -473,10 +478,10 @@ impl Member<'_> {
             }
         }
         self.counts.given_up += given_up.len() as u64;
-        let timings = self.reduced(&playing, width, (&mine, has_late.then_some(&entries[..])));
+        let timings = self.reduced(&prepared, width, (&mine, has_late.then_some(&entries[..])));
         if has_late && visit.visit == 0 {
             let timed = &asked[rounds - visit.rounds as usize..];
-            self.arrivals = self.arrivals(&playing, &entries, timed);
+            self.arrivals = self.arrivals(&prepared, &entries, timed);
         }
         self.synchroniser.learn(self.missed - before.0, self.counts.calls - before.1);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
@@ -491,9 +496,10 @@ impl Member<'_> {
             return Ok(None);
         }
         let supply = self.supply(subject);
-        let mut playing = Playing::new(&self.communicators, self.plan, subject, &[place], (self.rank, &supply))?;
-        let base = playing.base;
-        let lateness = self.lateness(&mut playing, (subject, &[place]))?;
+        let mut prepared =
+            PreparedSubject::new(&self.communicators, self.plan, subject, &[place], (self.rank, &supply))?;
+        let base = prepared.base;
+        let lateness = self.lateness(&mut prepared, (subject, &[place]))?;
         let all = (warmup + calls) as usize;
         let has_late = self.plan.cells.get(subject).is_some() && self.plan.condition(subject).arrival != Arrival::None;
         let visit = Visit { cell: subject, visit: number, warmup, rounds: calls, candidates: vec![place] };
@@ -502,15 +508,15 @@ impl Member<'_> {
             asked.iter().map(|delays| delays.get(self.rank as usize).copied().unwrap_or_default()).collect();
         let mut taken = Vec::with_capacity(all);
         let began = now();
-        self.round(&mut playing, &vec![0; all], has_late.then_some(&delays[..]), &mut taken)?;
+        self.round(&mut prepared, &vec![0; all], has_late.then_some(&delays[..]), &mut taken)?;
         let duration = seconds(now() - began);
         self.counts.calls += all as u64;
         let timed = taken.split_off(warmup as usize);
         let mine: Vec<f64> = timed.iter().map(|turn| turn.seconds).collect();
         let entries: Vec<i64> = timed.iter().map(|turn| turn.at).collect();
-        let slowest = self.slowest(&playing, 1, (&mine, has_late.then_some(&entries[..])));
+        let slowest = self.slowest(&prepared, 1, (&mine, has_late.then_some(&entries[..])));
         let lateness = self.lateness_of(base, &timed);
-        drop(playing);
+        drop(prepared);
         let late: u64 = lateness.iter().map(|late| late.overslept + late.missed).sum();
         self.counts.late += late;
         self.synchroniser.learn(lateness.iter().map(|late| late.missed).sum(), u64::from(calls));
@@ -535,7 +541,7 @@ impl Member<'_> {
     /// starts with another skew, and colder caches, than in a program that repeats one call.
     fn trains(
         &self,
-        playing: &mut Playing<'_>,
+        prepared: &mut PreparedSubject<'_>,
         (order, lead, delays): (&[usize], usize, Option<&[i64]>),
         (mine, entries): (&mut [f64], &mut [i64]),
     ) -> Result<u64, WorkerError> {
@@ -543,7 +549,7 @@ impl Member<'_> {
         let rounds = mine.len() / width;
         for place in order {
             taken.clear();
-            self.round(playing, &vec![*place; lead + rounds], delays, &mut taken)?;
+            self.round(prepared, &vec![*place; lead + rounds], delays, &mut taken)?;
             for (round, turn) in taken[lead..].iter().enumerate() {
                 mine[round * width + place] = turn.seconds;
                 entries[round * width + place] = turn.at;
@@ -553,10 +559,10 @@ impl Member<'_> {
     }
 
     /// Entries into the calls of a visit for which ranks were to be late by these times in each round, on rank 0.
-    fn arrivals(&self, playing: &Playing<'_>, entries: &[i64], asked: &[Vec<i64>]) -> Option<Arrivals> {
-        let Subject::Cell(cell) = playing.subject else { return None };
-        let first = reduce_calls(playing.base, entries, SystemOperation::min());
-        let last = reduce_calls(playing.base, entries, SystemOperation::max());
+    fn arrivals(&self, prepared: &PreparedSubject<'_>, entries: &[i64], asked: &[Vec<i64>]) -> Option<Arrivals> {
+        let Subject::Cell(cell) = prepared.subject else { return None };
+        let first = reduce_calls(prepared.base, entries, SystemOperation::min());
+        let last = reduce_calls(prepared.base, entries, SystemOperation::max());
         let spread = |call: usize| last[call] - first[call];
         let mut calls: Vec<usize> = (0..entries.len()).collect();
         calls.sort_by_key(|call| spread(*call));
@@ -578,40 +584,45 @@ impl Member<'_> {
     /// entry into the call to its last end, and the others are times from each rank's own entry.
     fn reduced(
         &self,
-        playing: &Playing<'_>,
+        prepared: &PreparedSubject<'_>,
         width: usize,
         (mine, entries): (&[f64], Option<&[i64]>),
     ) -> Vec<RankTimes> {
-        let max = self.slowest(playing, width, (mine, entries));
-        let min = self.reduce_times(playing, width, mine, (f64::INFINITY, SystemOperation::min()));
-        let sum = self.reduce_times(playing, width, mine, (0.0, SystemOperation::sum()));
+        let max = self.slowest(prepared, width, (mine, entries));
+        let min = self.reduce_times(prepared, width, mine, (f64::INFINITY, SystemOperation::min()));
+        let sum = self.reduce_times(prepared, width, mine, (0.0, SystemOperation::sum()));
         if self.rank != 0 {
             return Vec::new();
         }
-        (0..mine.len()).map(|at| [max[at], min[at], sum[at] / playing.timed(at % width) as f64]).collect()
+        (0..mine.len()).map(|at| [max[at], min[at], sum[at] / prepared.timed(at % width) as f64]).collect()
     }
 
     /// The time of the slowest rank in each call, on rank 0. With entries, it counts from the last entry into the call.
-    fn slowest(&self, playing: &Playing<'_>, width: usize, (mine, entries): (&[f64], Option<&[i64]>)) -> Vec<f64> {
+    fn slowest(
+        &self,
+        prepared: &PreparedSubject<'_>,
+        width: usize,
+        (mine, entries): (&[f64], Option<&[i64]>),
+    ) -> Vec<f64> {
         let from_last = entries.map(|entries| {
-            let last = reduce_calls(playing.base, entries, SystemOperation::max());
+            let last = reduce_calls(prepared.base, entries, SystemOperation::max());
             let ends = mine.iter().zip(entries.iter().zip(last));
             ends.map(|(mine, (entry, last))| mine - seconds(last - entry)).collect::<Vec<f64>>()
         });
         let mine = from_last.as_deref().unwrap_or(mine);
-        self.reduce_times(playing, width, mine, (f64::NEG_INFINITY, SystemOperation::max()))
+        self.reduce_times(prepared, width, mine, (f64::NEG_INFINITY, SystemOperation::max()))
     }
 
     /// Reduces the times of calls over the timed ranks, on rank 0.
     fn reduce_times(
         &self,
-        playing: &Playing<'_>,
+        prepared: &PreparedSubject<'_>,
         width: usize,
         mine: &[f64],
         (neutral, operation): (f64, SystemOperation),
     ) -> Vec<f64> {
-        let root = playing.base.process_at_rank(0);
-        let counts: Vec<bool> = (0..width).map(|place| playing.counts(place, self.rank)).collect();
+        let root = prepared.base.process_at_rank(0);
+        let counts: Vec<bool> = (0..width).map(|place| prepared.counts(place, self.rank)).collect();
         let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
         let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
         let mut all = vec![0.0; mine.len()];
@@ -627,19 +638,19 @@ impl Member<'_> {
     /// nanoseconds, one for each call, this rank enters later by the delay, and times are those of the common clock.
     fn round(
         &self,
-        playing: &mut Playing<'_>,
+        prepared: &mut PreparedSubject<'_>,
         places: &[usize],
         delays: Option<&[i64]>,
         taken: &mut Vec<CallTiming>,
     ) -> Result<(), WorkerError> {
-        let base = playing.base;
+        let base = prepared.base;
         for place in places {
-            playing.strike(self.faults, Phase::Time, self.rank, *place);
+            prepared.strike(self.faults, Phase::Time, self.rank, *place);
         }
-        let asking = playing.asking(self.tools, places)?;
+        let han_switch = prepared.han_switch(self.tools, places)?;
         let refused = RefCell::new(None);
         let begin = |turn| {
-            if let Some(Err(error)) = asking.as_ref().map(|asking| asking.before(turn)) {
+            if let Some(Err(error)) = han_switch.as_ref().map(|han_switch| han_switch.before(turn)) {
                 *refused.borrow_mut() = Some(error);
             }
             match delays {
@@ -651,10 +662,10 @@ impl Member<'_> {
             None => self.synchroniser.end(&self.clock),
             Some(_) => self.clock.common(now()),
         };
-        let called = time_calls(places.len(), begin, |turn| playing.call(places[turn]), end, taken);
+        let called = time_calls(places.len(), begin, |turn| prepared.call(places[turn]), end, taken);
         called.map_err(|(turn, class)| WorkerError::TimedCallFailed {
-            candidate: playing.name(places[turn]),
-            cell: playing.subject.to_string(),
+            candidate: prepared.name(places[turn]),
+            cell: prepared.subject.to_string(),
             class,
         })?;
         refused.into_inner().map_or(Ok(()), |error| Err(error.into()))

@@ -12,7 +12,7 @@ use mpi::topology::SimpleCommunicator;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::Tools;
-use crate::operation::{CellOperation, Supply};
+use crate::operation::{BufferSource, CellOperation};
 use crate::report::report;
 use crate::switch::variable;
 use crate::{communicators, ffi};
@@ -60,7 +60,7 @@ pub(crate) fn run(
 
 /// Makes a call with the known data of `salt` on all ranks of its communicator. Rank 0 learns how it ended.
 fn make_call(control: &Control, comm: &SimpleCommunicator, call: Cell, salt: u64) -> Result<CallEnd, WorkerError> {
-    let mut operation = CellOperation::new(call, comm, &[], None, (Arguments::default(), &Supply::Reused))?;
+    let mut operation = CellOperation::new(call, comm, &[], None, (Arguments::default(), &BufferSource::Reused))?;
     let all = control.gather(call.ranks.0, operation.checked_call(comm, None, salt, None));
     let class = all.iter().filter_map(|one| one.err()).max();
     Ok(match class {

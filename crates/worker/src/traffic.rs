@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{Sent, WorkerEvent};
 
-use crate::asking::Asking;
 use crate::communicators::Communicators;
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{Tools, counter};
-use crate::operation::{CellOperation, Supply};
+use crate::han_switch::HanSwitch;
+use crate::operation::{BufferSource, CellOperation};
 use crate::report::report;
 use crate::sync::dissemination_barrier;
 
@@ -39,11 +39,11 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
             continue;
         }
         let base = communicators.base(cell);
-        let (parts, supply) = (communicators.parts(cell), (plan.arguments, &Supply::Reused));
+        let (parts, supply) = (communicators.parts(cell), (plan.arguments, &BufferSource::Reused));
         let mut operation = CellOperation::new(cell, base, &planned.candidates, parts, supply)?;
-        let asking = Asking::new(Some(tools), cell.collective, &planned.candidates)?;
+        let han_switch = HanSwitch::new(Some(tools), cell.collective, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
-            asking.as_ref().map_or(Ok(()), |asking| asking.before(index))?;
+            han_switch.as_ref().map_or(Ok(()), |han_switch| han_switch.before(index))?;
             let comm = communicators.candidate(cell, *candidate);
             let program = operation.program(*candidate);
             dissemination_barrier(base);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
-use collrules_record::proof::{ProofFact, Prover};
+use collrules_record::proof::{ProofFact, ProofLibrary};
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::state::Step;
 use collrules_record::{Cell, Tuning, manifest};
@@ -88,7 +88,8 @@ pub(crate) fn facts(findings: &Findings, proof: &Proof, started: &Started) -> Ve
     if findings.changes_nothing() {
         return vec![ProofFact::NoRule];
     }
-    let openmpi = Prover { version: started.survey.version, simulated: started.backend.name() != manifest::MEASURED };
+    let openmpi =
+        ProofLibrary { version: started.survey.version, simulated: started.backend.name() != manifest::MEASURED };
     let rules = (!findings.table.is_empty()).then(|| ProofFact::Rules {
         openmpi,
         collectives: findings.table.collectives().map(|(collective, _)| collective).collect(),

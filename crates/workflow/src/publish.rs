@@ -37,7 +37,7 @@ pub struct Published {
     pub validation: Option<Validation>,
     /// Facts that the proof of the rules showed.
     pub proof: Vec<ProofFact>,
-    /// Files that are about other rules, in whole sentences.
+    /// Remarks on result files of other rules.
     pub left_out: Vec<Remark>,
     /// Result of a search for settings, if there was one.
     pub settings: Option<SettingsFindings>,

@@ -173,7 +173,7 @@ fn company_of(found: &JobFacts) -> Option<String> {
 /// A launching backend without a survey, whose jobs have no installed settings.
 pub fn launching(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<MpiBackend, RunnerError> {
     let mut backend = MpiBackend::new(launcher(system, stop)?, system.layout);
-    // Where no ompi_info tells, jobs keep what is installed.
+    // Without ompi_info, keep the installed components.
     backend.reset_installed().ok();
     Ok(backend)
 }

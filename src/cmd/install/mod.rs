@@ -391,7 +391,7 @@ fn contents(published: &Published, tuning: &Tuning) -> Result<BTreeMap<&'static 
 
 /// The lines between the markers.
 fn block(published: &Published, settings: &JobSettings) -> Result<Vec<String>, WorkflowError> {
-    let run = plain::line(&published.run.absolute().display().to_string());
+    let run = plain::printable_line(&published.run.absolute().display().to_string());
     let mut lines = vec![
         format!("# Made for Open MPI {} in {run}", published.findings.release),
         format!("# Installed {} by {TOOL}", manifest::now()),

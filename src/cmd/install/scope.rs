@@ -32,7 +32,7 @@ pub(in crate::cmd) fn describe_scope(findings: &Findings, tuning: &Tuning) -> Ve
 }
 
 /// Differences between the machine at hand, with a host for each slot, and the one that was measured: with them, gains and
-/// the absence of losses are not known here. Whatever else tells machines apart belongs here.
+/// the absence of losses are not known here. Add further properties of machines here.
 pub(in crate::cmd) fn list_mismatches(
     findings: &Findings,
     manifest: Option<&Manifest>,

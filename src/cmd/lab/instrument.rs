@@ -16,8 +16,9 @@ use serde::Serialize;
 use crate::cmd::dry_run;
 use crate::exit::Exit;
 use crate::options::{SessionArgs, named_or_new};
-use crate::progress::{Output, say};
-use crate::{interrupt, screen, session};
+use crate::progress::{OutputMode, say};
+use crate::session::{self, run_in_session};
+use crate::{interrupt, screen};
 
 /// Options of every instrument.
 #[derive(Clone, Debug, Args)]
@@ -52,9 +53,9 @@ pub(crate) fn run<I: Instrument>(
         (None, resumed) => {
             let new = || RunPlace::New(named_or_new(out, I::NAME));
             let place = resumed.clone().map_or_else(new, RunPlace::Resumed);
-            let output = Output::new(args.events.json);
+            let output = OutputMode::new(args.events.json);
             let (run, found) =
-                session::with(args.events.failures, output, |session| instrument::run(instrument, &place, session))?;
+                run_in_session(args.events.failures, output, |session| instrument::run(instrument, &place, session))?;
             (Some(run), found)
         }
     };

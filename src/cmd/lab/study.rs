@@ -10,8 +10,9 @@ use collrules_workflow::WorkflowError;
 use super::instrument::{self, InstrumentArgs};
 use crate::exit::Exit;
 use crate::options::named_or_new;
-use crate::progress::Output;
-use crate::{screen, session};
+use crate::progress::OutputMode;
+use crate::screen;
+use crate::session::run_in_session;
 
 #[derive(Clone, Debug, Args)]
 #[command(
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Exit, WorkflowError> {
     }
     let new = || named_or_new(out.as_deref(), OneStudy::NAME);
     let (out, resumes) = (args.resume.clone().unwrap_or_else(new), args.resume.is_some());
-    let (document, studies) = session::with(args.events.failures, Output::new(args.events.json), |session| {
+    let (document, studies) = run_in_session(args.events.failures, OutputMode::new(args.events.json), |session| {
         compare_variants(&study, &variants, input, &out, resumes, session)
     })?;
     let exit = exit(studies.values().all(|study| study.failed_defaults().is_empty()));

@@ -206,7 +206,7 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
         }
     }
     // Only entries with a single size are compared.
-    let key = |identity: &Identity, call: &Together| {
+    let key = |identity: &Identity, call: &CallOfAllRanks| {
         Some((*places.get(identity)?, call.operation, Mode::Blocking, false, call.bytes))
     };
     for (identity, call) in recorded_by_all(records, |record| &record.kept) {
@@ -240,13 +240,13 @@ fn calls(records: &BTreeMap<u32, &RankRecord>, places: &BTreeMap<Identity, usize
 const MOST_ARRIVALS: usize = 32;
 
 /// A call with the nanoseconds that its ranks recorded.
-struct Together {
+struct CallOfAllRanks {
     operation: Operation,
     bytes: u64,
     of_ranks: BTreeMap<u32, u64>,
 }
 
-impl Together {
+impl CallOfAllRanks {
     fn longest(&self) -> u64 {
         self.of_ranks.values().copied().max().unwrap_or_default()
     }
@@ -256,13 +256,13 @@ impl Together {
 fn recorded_by_all(
     records: &BTreeMap<u32, &RankRecord>,
     kept: fn(&RankRecord) -> &KeptCalls,
-) -> impl Iterator<Item = (Identity, Together)> {
-    let mut all: BTreeMap<(Identity, u32), Together> = BTreeMap::new();
+) -> impl Iterator<Item = (Identity, CallOfAllRanks)> {
+    let mut all: BTreeMap<(Identity, u32), CallOfAllRanks> = BTreeMap::new();
     for (rank, record) in records {
         for call in &kept(record).calls {
             let Some(group) = record.groups.get(call.group).filter(|group| group.members != 0) else { continue };
             let (operation, bytes) = (call.operation, call.bytes);
-            let none = || Together { operation, bytes, of_ranks: BTreeMap::new() };
+            let none = || CallOfAllRanks { operation, bytes, of_ranks: BTreeMap::new() };
             let known = all.entry((identity(group), call.turn)).or_insert_with(none);
             // Threads called in another order, or ranks have parts of different sizes.
             if (known.operation, known.bytes) == (operation, bytes) {

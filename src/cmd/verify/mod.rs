@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
     let started = start::mpi(&args.system, &interrupt::flag())?;
     // What is deployed is not switched off, as the remarks say.
     started.remarks.iter().filter(|_| !args.deployed).for_each(|remark| say(remark));
-    tell(&ask(args, started).map_err(WorkflowError::unshown)?, args.json)
+    print_result(&ask(args, started).map_err(WorkflowError::unshown)?, args.json)
 }
 
 fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
@@ -169,7 +169,7 @@ fn findings_of(tuning: &Tuning) -> Option<Findings> {
 
 /// The parameters of a tuning, with the present values of those parameters.
 fn pins_of(tuning: &Tuning, in_force: &Settings) -> Option<Settings> {
-    let mut pins = competitor::beside(in_force, &tuning.parameters);
+    let mut pins = competitor::add_settings(in_force, &tuning.parameters);
     pins.retain(|name, _| tuning.parameters.contains_key(name));
     Some(pins).filter(|pins| !pins.is_empty())
 }
@@ -393,7 +393,7 @@ fn ruled(tuning: &Tuning) -> BTreeSet<Collective> {
 }
 
 /// Prints the result. A file that is not obeyed is a failure, and so is one of which nothing is shown.
-fn tell(verified: &Verified, as_json: bool) -> Result<Exit, WorkflowError> {
+fn print_result(verified: &Verified, as_json: bool) -> Result<Exit, WorkflowError> {
     if as_json {
         screen::print(&serde_json::to_string_pretty(&as_json_value(verified))?)?;
     } else if verified.reasons.is_empty() {

@@ -265,7 +265,7 @@ pub enum Cure {
 pub enum Withheld {
     /// All message sizes of a communicator size share one algorithm, and another one is better, or none is shown to be.
     OneChoice,
-    /// Neighbouring sizes share a rule as long as it takes at most this share longer.
+    /// Merge the rules of neighbouring sizes if this costs at most this share of time.
     SharedRule(f64),
 }
 

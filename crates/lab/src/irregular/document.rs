@@ -17,7 +17,7 @@ pub fn document(found: &Irregular) -> Document {
     let figures = groups.into_iter().map(|(collective, ranks)| figures(found, collective, ranks));
     let rows = found.points.iter().map(|calls| row(found, calls));
     let remedies = Block::open("remedies", "Remedies", vec![remedies(found)]);
-    let calls = Block::part("calls", "All calls", vec![Block::table(HEADS, rows)]);
+    let calls = Block::section("calls", "All calls", vec![Block::table(HEADS, rows)]);
     let headline = match (found.default_failed.len(), found.stalls.is_empty(), found.steps.is_empty()) {
         (0, false, _) => "Some calls take many times as long".to_owned(),
         (0, true, false) => "No call stalls, but times leap".to_owned(),
@@ -285,10 +285,10 @@ fn name_candidate(found: &Irregular, collective: Collective, candidate: Candidat
 }
 
 /// A quantity of the calls of a size, drawn as a figure.
-type Part = (&'static str, fn(&CallTimes) -> Seconds);
+type CallQuantity = (&'static str, fn(&CallTimes) -> Seconds);
 
 /// Median, mean (the cost of the calls), and 99th percentile (how bad it gets).
-const PARTS: [Part; 3] =
+const PARTS: [CallQuantity; 3] =
     [("Median", |calls| calls.median), ("Mean", |calls| calls.mean), ("99th percentile", |calls| calls.p99)];
 
 /// The curves of a collective on a communicator.

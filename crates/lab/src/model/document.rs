@@ -16,7 +16,7 @@ pub fn document(model: &Model) -> Document {
     let blocks = [map].into_iter().chain(tables::first(model)).chain(tables::others(model)).collect();
     let (headline, class) = match (model.names_slow(), model.slow.tested) {
         (true, _) => ("Something is slower than the rest", "open"),
-        (false, 0) => ("Slow nodes and links cannot be told", ""),
+        (false, 0) => ("Too few measurements to find slow nodes and links", ""),
         (false, _) => ("No node and no link is slower than the rest", ""),
     };
     Document {
@@ -75,7 +75,7 @@ fn describe_slow(model: &Model) -> Vec<String> {
         .collect();
     said.extend(slow.pairs.iter().map(|pair| {
         format!(
-            "Between ranks {} and {}, messages of {} take {} as long as their two nodes explain.",
+            "Between ranks {} and {}, messages of {} take {} as long as the two nodes predict.",
             pair.ranks.0,
             pair.ranks.1,
             pair.bytes,
@@ -124,6 +124,6 @@ mod tests {
             table::read(&format!("pattern,ranks,bytes,launch,seconds\n{}", pairs.concat())).expect("a table");
         let model = fit(&probes, &Limit::from_reported(&BTreeMap::new(), None), Criteria::default()).expect("a fit");
         let Document { headline, answer, .. } = document(&model);
-        assert_eq!((headline.as_str(), answer), ("Slow nodes and links cannot be told", vec![]));
+        assert_eq!((headline.as_str(), answer), ("Too few measurements to find slow nodes and links", vec![]));
     }
 }

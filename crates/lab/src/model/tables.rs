@@ -30,7 +30,7 @@ pub(super) fn first(model: &Model) -> [Block; 5] {
 
 /// All other tables.
 pub(super) fn others(model: &Model) -> [Block; 5] {
-    let part = |id, title, table| Block::part(id, title, vec![Block::Table(table)]);
+    let part = |id, title, table| Block::section(id, title, vec![Block::Table(table)]);
     [
         part("nodes", "Nodes", nodes(model)),
         part("pair-table", "Pairs", pairs(model)),

@@ -81,7 +81,7 @@ impl Definition {
 /// Values as a list, or as text in the form of an option.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Listed {
+enum TextOrList {
     Text(String),
     Texts(Vec<String>),
     Numbers(Vec<u64>),
@@ -89,10 +89,10 @@ enum Listed {
 
 /// Reads values like those of an option.
 fn read_list<'de, T, D: Deserializer<'de>>(from: D, value: fn(&str) -> Result<T, String>) -> Result<T, D::Error> {
-    let text = match Listed::deserialize(from)? {
-        Listed::Text(text) => text,
-        Listed::Texts(all) => all.join(","),
-        Listed::Numbers(all) => all.iter().map(u64::to_string).collect::<Vec<_>>().join(","),
+    let text = match TextOrList::deserialize(from)? {
+        TextOrList::Text(text) => text,
+        TextOrList::Texts(all) => all.join(","),
+        TextOrList::Numbers(all) => all.iter().map(u64::to_string).collect::<Vec<_>>().join(","),
     };
     value(&text).map_err(D::Error::custom)
 }

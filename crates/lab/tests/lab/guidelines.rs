@@ -11,12 +11,12 @@ use collrules_record::{Bytes, Candidate, Cell, HanAlgorithm, Mockup, Policy};
 use collrules_rules::Collective;
 use collrules_workflow::analyze::Source;
 
-use crate::stage::{Stage, play};
+use crate::stage::{LabFixture, play};
 
 /// Violations of known severity in named cells, and nowhere else; and files for everybody.
 #[test]
 fn planted_violations_are_found_and_nothing_else_is() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let check = "--simulate=planted --ops bcast,allreduce,scatter,barrier --np 4 --sizes 4,1K,256K --budget none";
     let found = stage.measure::<Checking>(check, "check").unwrap();
     let violated = found.violations();
@@ -47,7 +47,7 @@ fn planted_violations_are_found_and_nothing_else_is() {
 /// Remedies that are faster than every mock-up hide no violation: each group races for itself.
 #[test]
 fn remedies_hide_no_violation() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let violated = |remedies: &str| -> Vec<Cell> {
         let check = format!("--simulate --ops all --np 2,8 --sizes 4,64K {remedies}");
         let found = stage.measure::<Checking>(&check, &format!("check{remedies}")).unwrap();
@@ -61,7 +61,7 @@ fn remedies_hide_no_violation() {
 /// If HAN runs the calls, its own algorithms are remedies too.
 #[test]
 fn another_algorithm_of_han_is_a_cure() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let found = stage.measure::<Checking>("--simulate=han --ops reduce --np 8 --sizes 1K --budget none", "check");
     let cure = found.unwrap().cells[0].violation.as_ref().unwrap().cure.clone();
     assert!(matches!(cure, Cure::Han { algorithm: HanAlgorithm::Simple, gain } if gain > 1.4), "{cure:?}");
@@ -70,7 +70,7 @@ fn another_algorithm_of_han_is_a_cure() {
 /// A check that was cut short and goes on has the samples, and so the verdicts, of one that was not.
 #[test]
 fn a_check_goes_on_where_it_was_cut_short() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let check = "--simulate=planted --ops bcast,allreduce --np 4 --sizes 4,256K --budget none";
     let whole = stage.measure::<Checking>(check, "run").unwrap();
     let samples = stage.text("run/samples.csv");
@@ -86,7 +86,7 @@ fn a_check_goes_on_where_it_was_cut_short() {
 /// A file that cures one of two violations, which are planted, and brings about another: they are told apart.
 #[test]
 fn a_rules_file_is_checked_before_and_after_in_one_campaign() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     // scatter_allgather for long messages of bcast on 4 ranks; nothing reaches allreduce.
     let rules = stage.write("rules.conf", "1\n7\n2\n4 2\n0 0 0 0\n262144 8 0 0\n5 1\n0 0 0 0\n");
     let check = format!(
@@ -148,7 +148,7 @@ fn the_catalogue_is_listed_for_people_and_programs() {
 
 #[test]
 fn a_table_with_mockups_is_judged_and_what_cannot_be_is_said() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     let mut text = "collective,candidate,comm_size,message_bytes,launch,avg_latency_us\n".to_owned();
     for launch in 0..12 {
         let noise = f64::from(launch) / 100.0;

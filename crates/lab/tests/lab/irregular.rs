@@ -12,7 +12,7 @@ use collrules_rules::Collective;
 use collrules_workflow::WorkflowError;
 
 use crate::reseal::reseal;
-use crate::stage::{Stage, data, play, read};
+use crate::stage::{LabFixture, data, play, read};
 
 /// A machine of 8 hosts on which gathers of 16 and 32 KiB by the default stall for 200 ms, and scatters leap above 16 KiB.
 fn stalling_machine() -> String {
@@ -27,7 +27,7 @@ fn of_default(found: &Irregular) -> &Stalls {
 /// header of before is taken away if no pieces were timed.
 #[test]
 fn planted_stalls_are_found_and_cured() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let words = "--ops gather,scatter --sizes 4K:128K --launches 2 --calls 60 --budget none";
     let found = stage.measure::<Irregularity>(&format!("{} {words}", stalling_machine()), "run").unwrap();
     let range = of_default(&found);
@@ -59,7 +59,7 @@ fn planted_stalls_are_found_and_cured() {
 /// with these alone. A scatter of 128 KiB and more takes 10 ms longer.
 #[test]
 fn stalls_of_any_length_and_probability_are_found() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let measure = |machine: &str, grid: &str| -> Irregular {
         let file = data(&format!("irregular-{machine}.json"));
         let words = format!("--simulate --simulated-model {} {grid} --calls 60 --budget none", file.display());
@@ -96,7 +96,7 @@ fn stalls_of_any_length_and_probability_are_found() {
 }
 
 /// The machine of `irregular-leap.json` with other delays: collective, algorithm, first and last size, seconds, probability.
-fn machine(stage: &Stage, hosts: usize, planted: &[(&str, u32, u64, u64, f64, f64)]) -> String {
+fn machine(stage: &LabFixture, hosts: usize, planted: &[(&str, u32, u64, u64, f64, f64)]) -> String {
     let text = fs::read_to_string(data("irregular-leap.json")).unwrap();
     let mut machine: serde_json::Value = serde_json::from_str(&text).unwrap();
     let entry = |(collective, algorithm, from, to, more, probability): &(&str, u32, u64, u64, f64, f64)| {
@@ -121,7 +121,7 @@ fn machine(stage: &Stage, hosts: usize, planted: &[(&str, u32, u64, u64, f64, f6
 /// lowest, for programs.
 #[test]
 fn leaps_at_the_first_sizes_and_close_to_each_other_are_found() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     const ALL: u64 = 1 << 30;
     for (collective, leaps) in [
         ("scatter", &[(4, 1e-2)][..]),
@@ -151,7 +151,7 @@ fn leaps_at_the_first_sizes_and_close_to_each_other_are_found() {
 /// theirs.
 #[test]
 fn stalls_on_one_host_have_a_range_and_a_cure() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     for (first, last, levels) in [(8, 32, [(0.2001, 0.17), (0.4002, 0.12)]), (4, 16, [(0.1, 0.2), (0.31, 0.15)])] {
         let planted = levels.map(|(more, share)| ("gather", 1, first << 10, last << 10, more, share));
         let words = format!("{} --ops gather", machine(&stage, 1, &planted));
@@ -172,7 +172,7 @@ fn stalls_on_one_host_have_a_range_and_a_cure() {
 /// run is resumed by the command that began it.
 #[test]
 fn all_calls_of_an_alltoall_stall() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let mut machine: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(data("irregular-always.json")).unwrap()).unwrap();
     let planted = &mut machine["planted"][0];
@@ -196,7 +196,7 @@ fn all_calls_of_an_alltoall_stall() {
 /// Gathers that stall are in the model, with what they take at small, medium and large sizes, and predictions have their mean.
 #[test]
 fn the_many_to_one_model_is_fitted_and_asked() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let words = "--np 8 --ops gather --sizes 2K:256K --calls 40 --budget none";
     let model = stage.measure::<Modelling>(&format!("{} {words}", stalling_machine()), "model").unwrap();
     let linear = model.many_to_one.iter().find(|gather| gather.name == "basic_linear").unwrap();
@@ -217,7 +217,7 @@ fn the_many_to_one_model_is_fitted_and_asked() {
 /// which the budget left no second call is named.
 #[test]
 fn all_calls_that_were_asked_for_are_kept() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let found = stage.measure::<Irregularity>("--simulate --sizes 4K,8K --launches 3 --calls 7", "run").unwrap();
     let first = |calls: &CallTimes| calls.first.map(|first| first.calls);
     assert!(found.points.iter().all(|calls| calls.calls == 18 && first(calls) == Some(3)), "{:?}", found.points);
@@ -244,7 +244,7 @@ fn all_calls_that_were_asked_for_are_kept() {
 /// neither does a directory without a run.
 #[test]
 fn imported_calls_are_examined() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     let import = |name: &str, rows: &str| {
         let facts = Facts { algorithm: Some(CandidateName::read("builtin")), ..Facts::default() };
         stage.import(name, &format!("#@datatype_size_bytes=1\n#@nprocs=8\n#@clocktype=local\n{rows}"), facts);

@@ -16,7 +16,7 @@ use collrules_rules::{Collective, Release};
 use collrules_workflow::campaign::Begin;
 use collrules_workflow::{WorkflowError, tune};
 
-use crate::stage::{Stage, noting, play, read};
+use crate::stage::{LabFixture, noting, play, read};
 
 /// Probes of a played machine as a table: links of these rates, three launches that differ by a per cent.
 fn table(rates: &[f64]) -> String {
@@ -55,7 +55,7 @@ fn table(rates: &[f64]) -> String {
 }
 
 /// The model of a table, whose files are in `out`.
-fn fitted(stage: &Stage, rates: &[f64], out: &str) -> Model {
+fn fitted(stage: &LabFixture, rates: &[f64], out: &str) -> Model {
     let probes = stage.write("probes.csv", &table(rates));
     let words = format!("--probes {}", probes.display());
     stage.analyse::<Modelling>(&words, "probes.csv", Some(out)).unwrap()
@@ -69,7 +69,7 @@ fn predicted(model: &Model, call: &str) -> Result<f64, WorkflowError> {
 
 #[test]
 fn a_table_names_the_slow_host_and_answers_questions() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     let model = fitted(&stage, &[25e6, 25e6, 25e6, 12.5e6], "model");
     assert!(model.names_slow());
     let [slow] = &model.slow.nodes[..] else { panic!("{:?}", model.slow) };
@@ -122,7 +122,7 @@ fn a_table_names_the_slow_host_and_answers_questions() {
 #[test]
 #[ignore = "part of `make test-all`"]
 fn predictions_that_are_too_much_to_play_are_said() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let words = "--simulate --simulated-slots 66 --ops alltoall --sizes 1K --partners 2 --launches 2";
     let model = stage.measure::<Modelling>(words, "run").unwrap();
     let is_alltoall = |cell: &Cell| (cell.collective, cell.ranks) == (Collective::Alltoall, Ranks(66));
@@ -132,9 +132,9 @@ fn predictions_that_are_too_much_to_play_are_said() {
 
 #[test]
 fn what_cannot_be_fitted_is_refused() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     let head = "pattern,ranks,bytes,launch,seconds\n";
-    let fit = |stage: &Stage, name: &str| {
+    let fit = |stage: &LabFixture, name: &str| {
         let words = format!("--probes {}", stage.path(name).display());
         stage.analyse::<Modelling>(&words, name, None)
     };
@@ -161,7 +161,7 @@ fn what_cannot_be_fitted_is_refused() {
 /// The simulated cluster has 10 µs for a message and 1 ns for a byte.
 #[test]
 fn the_simulated_cluster_is_measured_and_fitted() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let words = "--simulate --simulated-slots 5 --sizes 1K,32K,256K,1M";
     let model = stage.measure::<Modelling>(words, "run").unwrap();
     assert!(model.simulated && !model.quality.is_empty() && !model.names_slow());
@@ -176,7 +176,7 @@ fn the_simulated_cluster_is_measured_and_fitted() {
 /// ones, and what is planted into calls.
 #[test]
 fn a_model_is_simulated_and_comes_back() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let rates = [25e6, 25e6, 12.5e6, 25e6, 25e6];
     let mut known = fitted(&stage, &rates, "known");
     known.release = Some(Release::V4_1);
@@ -214,7 +214,7 @@ fn a_model_is_simulated_and_comes_back() {
 }
 
 /// Tunes on a simulated machine.
-fn tuned(stage: &Stage, words: &str, out: &str) -> Result<collrules_workflow::publish::Published, WorkflowError> {
+fn tuned(stage: &LabFixture, words: &str, out: &str) -> Result<collrules_workflow::publish::Published, WorkflowError> {
     let begin = Begin::tuning(read::<TuneOptions>(words).unwrap(), stage.path(out));
     play(|session| tune::tune(&begin, session))
 }
@@ -222,7 +222,7 @@ fn tuned(stage: &Stage, words: &str, out: &str) -> Result<collrules_workflow::pu
 /// The scenario has violations of guidelines, and was taken for slow nodes that the model had missed.
 #[test]
 fn a_scenario_that_plants_nothing_for_models_says_so() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let options: Modelling = read("--simulate=planted --np 4 --calls 3").unwrap();
     let place = collrules_workflow::campaign::RunPlace::New(stage.path("model"));
     let (measured, notes) = noting(|session| collrules_lab::instrument::run(&options, &place, session));

@@ -51,12 +51,12 @@ pub(crate) fn noting<T>(workflow: impl FnOnce(&mut Session<'_>) -> T) -> (T, Vec
 }
 
 /// Directory of a test, and the errors that it met.
-pub(crate) struct Stage {
+pub(crate) struct LabFixture {
     directory: tempfile::TempDir,
     refused: String,
 }
 
-impl Stage {
+impl LabFixture {
     pub(crate) fn new() -> Self {
         Self { directory: tempfile::tempdir().unwrap(), refused: String::new() }
     }

@@ -18,7 +18,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal};
 
-use crate::stage::{Stage, data, play, read};
+use crate::stage::{LabFixture, data, play, read};
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/studies").join(name)
@@ -48,13 +48,18 @@ fn study_in(
 }
 
 /// Measures a study.
-fn measure(stage: &Stage, definition: &Path, words: &str, out: &str) -> Result<BTreeMap<String, Study>, WorkflowError> {
+fn measure(
+    stage: &LabFixture,
+    definition: &Path,
+    words: &str,
+    out: &str,
+) -> Result<BTreeMap<String, Study>, WorkflowError> {
     study_in(definition, words, None, RunPlace::New(stage.path(out)))
 }
 
 /// Makes a study of a run.
 fn of_run(
-    stage: &Stage,
+    stage: &LabFixture,
     definition: &Path,
     words: &str,
     run: &str,
@@ -74,7 +79,7 @@ fn single(studies: Result<BTreeMap<String, Study>, WorkflowError>) -> Study {
 /// binomial takes log2(p) a + (p - 1)bm: on 8 ranks 70 µs and 30 µs for small messages.
 #[test]
 fn the_cost_model_is_found_again() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let study = single(measure(&stage, &example("bcast-scatter.toml"), "--simulate", "study"));
     assert_eq!((study.launches, study.simulated), (6, true));
     // The definition asks for up to 256 ranks, and there are 8 slots.
@@ -110,7 +115,7 @@ fn the_cost_model_is_found_again() {
 /// A run can be shown as a study again without measuring, and resumed.
 #[test]
 fn a_study_is_made_of_a_run() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     let barrier = example("bcast-barrier.toml");
     let outcomes = |study: &Study| -> Vec<StudyVerdict> {
         study.cells.iter().flat_map(|cell| &cell.points).map(|point| point.outcome).collect()
@@ -136,7 +141,7 @@ fn a_study_is_made_of_a_run() {
 /// A run that holds more than a definition asks for shows no more than that, and what one lacks is said.
 #[test]
 fn a_study_of_a_run_is_about_its_definition() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     stage.measure_grid("--simulate --np 2,4,8 --sizes 1K:64K --ops bcast,barrier --budget 60s", "run");
     let of_run = |np: &str, algorithms: &str, out: &str| {
         let text = format!("title = 'T'\nquestion = 'Q'\nnp = {np}\nsizes = '1K,8K'\n[algorithms]\n{algorithms}\n");
@@ -166,7 +171,7 @@ fn a_study_of_a_run_is_about_its_definition() {
 /// An algorithm that is named twice is one, and text from elsewhere ends no line.
 #[test]
 fn what_is_named_twice_counts_once_and_titles_are_harmless() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let text = "title = \"A\\n# B\"\nquestion = \"<b>Q\\u001b[2J\\u0000\"\nnp = [4]\nsizes = '1K:4K'\n[algorithms]\n\
                 bcast = ['chain', 'chain', '3']\n[figures]\nover_ranks = ['1K']\n";
     let study = single(measure(&stage, &stage.write("study.toml", text), "--simulate", "out"));
@@ -183,7 +188,7 @@ fn what_is_named_twice_counts_once_and_titles_are_harmless() {
 
 #[test]
 fn definitions_that_make_no_sense_are_refused() {
-    let mut stage = Stage::new();
+    let mut stage = LabFixture::new();
     let small = "title = 'T'\nquestion = 'Q'\nnp = [2]\n[algorithms]\nbarrier = ['tree']\n";
     let (wide, two) = (small.replace("[2]", "[64]"), small.replace("[2]", "[4]").replace("tree", "two_proc"));
     let (three, builtin) = (small.replace("tree", "three"), small.replace("tree", "builtin"));
@@ -265,7 +270,7 @@ fn studies_in_the_sources_are_whole() {
 /// at 0.33, reduce-scatter at 0.28 and allreduce at 1.67, in bytes of the whole vector; scatter and gather never do.
 #[test]
 fn crossovers_of_reference_algorithms_are_those_on_paper() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     // At more sizes than the study itself, so that crossings lie between near ones.
     let text = fs::read_to_string(example("building-blocks.toml")).unwrap();
     let definition = stage.write("definition.toml", &text.replace("64,256,1K,4K,16K,64K,256K,1M", "64:1M"));
@@ -354,7 +359,7 @@ fn cost(page: &str, collective: &str) -> Vec<f64> {
 /// is found with an interval that holds it, and none where there is none.
 #[test]
 fn the_cost_of_a_placement_has_an_interval() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let text = "title = 'Placements'\nquestion = 'What do nodes cost?'\nnp = [8]\nnodes = [8, 2]\nsizes = '1K,64K'\n\
                 budget = 'none'\n[algorithms]\nbcast = ['binomial']\nallreduce = ['ring']\n";
     let definition = stage.write("placements.toml", text);
@@ -393,7 +398,7 @@ fn the_cost_of_a_placement_has_an_interval() {
 /// Roots other than 0, and floating-point data: simulated, the calls of each variant are alike.
 #[test]
 fn roots_and_datatypes_are_compared() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     for (name, variants) in
         [("roots.toml", ["root-0", "root-4", "root-7"]), ("datatypes.toml", ["data-double", "data-float", "data-int"])]
     {
@@ -416,7 +421,7 @@ fn best_gain(cell: &StudyCell) -> f64 {
 /// The numbers of the student study that asked first, as it left them: what they bear, and what not.
 #[test]
 fn a_table_that_others_measured_is_studied_as_it_stands() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let table = data("epyc-two-nodes-osu.csv");
     let whole = single(measure(&stage, &table, "--release 4.1", "out"));
     // The report had the builtin as the best.
@@ -460,7 +465,7 @@ fn a_table_that_others_measured_is_studied_as_it_stands() {
 #[test]
 #[ignore = "part of `make test-all`"]
 fn slower_algorithms_show_no_faster_ones() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     for (launches, others, planted) in [
         (6, &[1.0, 1.8, 2.0, 2.2][..], 0),
         (6, &[1.0], 3),
@@ -503,7 +508,7 @@ fn slower_algorithms_show_no_faster_ones() {
 /// better.
 #[test]
 fn crossings_of_classes_are_refined() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let text = "title = 'T'\nquestion = 'Q'\nnp = [8]\nvectors = '1K,16K,256K'\n[algorithms]\n\
                 bcast = ['chan:short', 'chan:long']\nscatter = ['chan:short', 'chan:long']\n";
     let definition = stage.write("study.toml", text);
@@ -552,7 +557,7 @@ fn crossings_of_classes_are_refined() {
 /// Means are over the sizes of the definition, with sizes added between them or not: 1.62 times the bound once became 1.75.
 #[test]
 fn means_are_over_the_sizes_that_were_asked_for() {
-    let stage = Stage::new();
+    let stage = LabFixture::new();
     let studies = measure(&stage, &example("building-blocks.toml"), "--simulate --refine 1", "out").unwrap();
     let study = &studies["nodes-8"];
     let bcast = || study.cells.iter().filter(|cell| cell.cell.collective == Collective::Bcast);

@@ -17,7 +17,7 @@ use super::next;
 use super::passed::Passed;
 use crate::communicators::LiveCommunicator;
 use crate::leave::{RecordFile, leave_foreign, leave_session};
-use crate::recorder::{Beside, Recorder, inside, is_inside};
+use crate::recorder::{OtherCall, Recorder, inside, is_inside};
 use crate::table::{ANY_GROUP, CallFacts, CallKey};
 
 /// State behind the definitions.
@@ -64,9 +64,9 @@ pub(super) fn collective(
 
 /// Makes any other call, and counts it if counting is on.
 #[inline]
-pub(super) fn beside(what: Beside, call: impl FnOnce() -> c_int) -> c_int {
+pub(super) fn other_call(what: OtherCall, call: impl FnOnce() -> c_int) -> c_int {
     match hook() {
-        Some(hook) if !is_inside() => inside(|| hook.recorder.beside(what, call)).unwrap_or(-1),
+        Some(hook) if !is_inside() => inside(|| hook.recorder.other_call(what, call)).unwrap_or(-1),
         _ => call(),
     }
 }
@@ -77,7 +77,7 @@ impl Hook {
     fn meet(&self, comm: Comm) -> Option<&LiveCommunicator> {
         let (handle, communicators) = (comm.addr() as u64, &self.recorder.communicators);
         let key = self.key?;
-        if let Some(number) = self.mpi.kept(comm, key) {
+        if let Some(number) = self.mpi.stored_number(comm, key) {
             return Some(communicators.numbered(handle, number));
         }
         let (number, known) = communicators.admit(handle, &self.mpi.describe(comm)?)?;

@@ -177,7 +177,7 @@ impl Mpi {
     }
 
     /// The number that is stored with a communicator.
-    pub(super) fn kept(&self, comm: Comm, key: c_int) -> Option<u16> {
+    pub(super) fn stored_number(&self, comm: Comm, key: c_int) -> Option<u16> {
         let mut value: *mut c_void = ptr::null_mut();
         // SAFETY: a valid communicator and key, and places for both answers.
         let found =

@@ -5,7 +5,7 @@ use collrules_rules::Order;
 
 /// A rank of a tree.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(super) struct TreeRank {
     pub(super) parent: Option<u32>,
     /// Receivers of its messages, in order.
     pub(super) children: Vec<u32>,
@@ -14,7 +14,7 @@ pub(super) struct Node {
 }
 
 /// Chains below the root, the longer ones first; with as many as other ranks, all are children of the root.
-pub(super) fn chain(ranks: u32, chains: u32) -> Vec<Node> {
+pub(super) fn chain(ranks: u32, chains: u32) -> Vec<TreeRank> {
     let others = ranks.saturating_sub(1);
     let chains = chains.clamp(1, others.max(1));
     let (short, longer) = (others / chains, others % chains);
@@ -26,17 +26,17 @@ pub(super) fn chain(ranks: u32, chains: u32) -> Vec<Node> {
 }
 
 /// Level by level: the ranks of a level take those of the next in turns as children.
-pub(super) fn binary(ranks: u32) -> Vec<Node> {
+pub(super) fn binary(ranks: u32) -> Vec<TreeRank> {
     plant(ranks, |rank| Order::Binary.children(rank, ranks))
 }
 
 /// Binomial: the nearest first.
-pub(super) fn binomial(ranks: u32) -> Vec<Node> {
+pub(super) fn binomial(ranks: u32) -> Vec<TreeRank> {
     plant(ranks, |rank| Order::Binomial.children(rank, ranks))
 }
 
 /// k-nomial: the farthest first.
-pub(super) fn knomial(ranks: u32, radix: u32) -> Vec<Node> {
+pub(super) fn knomial(ranks: u32, radix: u32) -> Vec<TreeRank> {
     let radix = radix.clamp(2, ranks.max(2));
     plant(ranks, |rank| {
         let mut mask = 1;
@@ -53,12 +53,12 @@ pub(super) fn knomial(ranks: u32, radix: u32) -> Vec<Node> {
 }
 
 /// A tree in which each rank has these children, if they are ranks.
-fn plant(ranks: u32, children: impl Fn(u32) -> Vec<u32>) -> Vec<Node> {
+fn plant(ranks: u32, children: impl Fn(u32) -> Vec<u32>) -> Vec<TreeRank> {
     let node = |rank| {
         let children = children(rank).into_iter().filter(|child| *child < ranks).collect();
-        Node { parent: None, children, ranks: 1 }
+        TreeRank { parent: None, children, ranks: 1 }
     };
-    let mut tree: Vec<Node> = (0..ranks).map(node).collect();
+    let mut tree: Vec<TreeRank> = (0..ranks).map(node).collect();
     for rank in (0..ranks).rev() {
         for child in tree[rank as usize].children.clone() {
             tree[child as usize].parent = Some(rank);
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn trees_are_those_of_coll_base() {
-        let children = |tree: Vec<Node>| tree.into_iter().map(|node| node.children).collect::<Vec<_>>();
+        let children = |tree: Vec<TreeRank>| tree.into_iter().map(|node| node.children).collect::<Vec<_>>();
         assert_eq!(children(binary(8)), [vec![1, 2], vec![3, 5], vec![4, 6], vec![7], vec![], vec![], vec![], vec![]]);
         assert_eq!(binomial(8)[0].children, [1, 2, 4]);
         assert_eq!(binomial(8)[4].children, [5, 6]);

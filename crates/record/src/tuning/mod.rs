@@ -128,7 +128,7 @@ impl Tuning {
 
     /// All MCA parameters other than those that switch the files on.
     pub fn further(&self) -> Settings {
-        competitor::beside(&self.pins, &self.parameters)
+        competitor::add_settings(&self.pins, &self.parameters)
     }
 
     /// The rules of coll/tuned.

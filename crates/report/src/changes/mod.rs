@@ -8,7 +8,7 @@
 mod sentences;
 mod tables;
 
-use collrules_tuner::results::comparison::{Advice, Comparison};
+use collrules_tuner::results::comparison::{Advice, RunComparison};
 
 use crate::document::{Block, Document};
 
@@ -16,14 +16,14 @@ pub use sentences::{describe_limitation, property};
 pub use tables::csv;
 
 /// The advice, and everything that changed.
-pub fn document(comparison: &Comparison) -> Document {
-    let Comparison { before, after, differences, cells, .. } = comparison;
+pub fn document(comparison: &RunComparison) -> Document {
+    let RunComparison { before, after, differences, cells, .. } = comparison;
     let differences = differences.iter().map(|it| [property(it.what).to_owned(), it.before.clone(), it.after.clone()]);
     let blocks = vec![
         tables::numbers(comparison),
         Block::open("differences", "What differs", vec![Block::table(["what", "before", "after"], differences)]),
         Block::open("default", "The default changed", vec![tables::changed(comparison)]),
-        Block::open("rules", "The choice changed", vec![tables::reserved(comparison)]),
+        Block::open("rules", "The choice changed", vec![tables::changed_choices(comparison)]),
     ];
     let (headline, class) = match comparison.advice() {
         Advice::Unknown if cells.is_empty() => ("The runs cannot be compared", "open"),
@@ -50,7 +50,7 @@ mod tests {
     use collrules_record::validation::{Outcome, ValidationCriteria};
     use collrules_record::{Candidate, Cell, Estimate};
     use collrules_rules::{Choice, Collective, Release};
-    use collrules_tuner::results::comparison::{Advice, CellChange, Comparison, FORMAT, OldRules, Side};
+    use collrules_tuner::results::comparison::{Advice, CellChange, ComparedRun, FORMAT, OldRules, RunComparison};
 
     use super::sentences::answer;
     use super::*;
@@ -59,8 +59,8 @@ mod tests {
     type TestCell = (f64, Outcome, Option<(f64, bool)>);
 
     /// A comparison of bcast on 4 ranks with these changes.
-    fn comparison(cells: &[TestCell]) -> Comparison {
-        let side = |source: &str, rules| Side {
+    fn comparison(cells: &[TestCell]) -> RunComparison {
+        let side = |source: &str, rules| ComparedRun {
             source: source.to_owned(),
             release: Release::V5_0,
             version: None,
@@ -82,7 +82,7 @@ mod tests {
                 failed: false,
             }),
         };
-        Comparison {
+        RunComparison {
             format: FORMAT,
             before: side("a|b", 3),
             after: side("<later>", 2),

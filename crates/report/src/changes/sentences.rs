@@ -1,13 +1,13 @@
 //! Advice on tuning again, and its reasons, in whole sentences.
 
 use collrules_rules::words::counted;
-use collrules_tuner::results::comparison::{Advice, Comparison, RunProperty, Side};
+use collrules_tuner::results::comparison::{Advice, ComparedRun, RunComparison, RunProperty};
 use collrules_tuner::results::limitation::Limitation;
 
 use crate::words::{percent, tenths};
 
 /// The sentence with the advice on tuning again.
-pub(super) fn answer(comparison: &Comparison) -> String {
+pub(super) fn answer(comparison: &RunComparison) -> String {
     let judged = comparison.judged().count();
     let regret = comparison.regret();
     let harmed = comparison.harmed();
@@ -47,7 +47,7 @@ fn slower_by(regret: f64) -> String {
 }
 
 /// The advice, and what limits the comparison, in whole sentences.
-pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
+pub(super) fn sentences(comparison: &RunComparison) -> Vec<String> {
     std::iter::once(answer(comparison)).chain(comparison.obstacles.iter().map(describe_limitation)).collect()
 }
 
@@ -94,7 +94,7 @@ pub fn describe_limitation(limitation: &Limitation) -> String {
 }
 
 /// A run in words.
-pub(super) fn side(side: &Side) -> String {
+pub(super) fn side(side: &ComparedRun) -> String {
     let simulated = if side.simulated { "simulated, " } else { "" };
     let version = side.version.map_or_else(|| side.release.to_string(), |version| version.to_string());
     let started = side.started.as_ref().map_or(String::new(), |started| format!(", {started}"));

@@ -4,7 +4,7 @@ use std::io;
 
 use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
-use collrules_tuner::results::comparison::{CellChange, Comparison};
+use collrules_tuner::results::comparison::{CellChange, RunComparison};
 
 use crate::document::Block;
 use crate::facts::name_candidate;
@@ -13,7 +13,7 @@ use crate::tables::of_rows;
 use crate::words::{number, percent, ratio, tenths, times};
 
 /// Numbers of sizes, and what counts as a change.
-pub(super) fn numbers(comparison: &Comparison) -> Block {
+pub(super) fn numbers(comparison: &RunComparison) -> Block {
     let all = comparison.cells.len();
     let changed = |outcome| comparison.count(outcome).to_string();
     let speedup = if all == 0 { "-".to_owned() } else { format!("{:.3}x", comparison.builtin()) };
@@ -24,7 +24,7 @@ pub(super) fn numbers(comparison: &Comparison) -> Block {
         ("speed of the default, now over then (geometric mean)", speedup),
         ("sizes with a faster default", changed(Outcome::Faster)),
         ("sizes with a slower default", changed(Outcome::Slower)),
-        ("sizes with another rule", comparison.reserved().count().to_string()),
+        ("sizes with another rule", comparison.changed_choices().count().to_string()),
         ("sizes without a time of the earlier rule", (all - comparison.judged().count()).to_string()),
         ("sizes of the earlier run alone", before.to_string()),
         ("sizes of the later run alone", after.to_string()),
@@ -46,7 +46,7 @@ fn neighbours(a: &CellChange, b: &CellChange) -> bool {
 }
 
 /// Lists the changes of the builtin, neighbouring sizes on one line.
-pub(super) fn changed(comparison: &Comparison) -> Block {
+pub(super) fn changed(comparison: &RunComparison) -> Block {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.change == b.change;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].change != Outcome::Same);
     let row = |cells: &[CellChange]| {
@@ -72,7 +72,7 @@ pub(super) fn changed(comparison: &Comparison) -> Block {
 }
 
 /// Lists the changes of the choice, neighbouring sizes on one line.
-pub(super) fn reserved(comparison: &Comparison) -> Block {
+pub(super) fn changed_choices(comparison: &RunComparison) -> Block {
     let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.served == b.served;
     let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].served.0 != cells[0].served.1);
     let row = |cells: &[CellChange]| {
@@ -113,7 +113,7 @@ const COLUMNS: &str = "collective,comm_size,message_bytes,builtin_ratio,builtin_
                        old_rules_failed";
 
 /// One row per cell as CSV, with a head.
-pub fn csv(comparison: &Comparison) -> io::Result<String> {
+pub fn csv(comparison: &RunComparison) -> io::Result<String> {
     let row = |it: &CellChange| {
         let CellChange { cell, builtin, served, old_rules: old, .. } = it;
         let gain = old.and_then(|old| old.gain).map(|gain| gain.point);

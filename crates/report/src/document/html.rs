@@ -4,7 +4,7 @@
 //! for printing where the browser does not. Numbers of curves are read back from their paths, so that no number is in the
 //! page twice.
 
-use super::model::{Block, Document, Part, SIMULATED, Table, join};
+use super::model::{Block, Document, SIMULATED, Section, Table, join};
 use crate::plain;
 use crate::plot::{self, Entry, Picture};
 
@@ -83,11 +83,11 @@ fn element(block: &Block, depth: usize) -> String {
             lines.iter().map(command).collect()
         }
         Block::Figure { drawing, .. } => drawing.clone(),
-        Block::Part(part) => part.element(depth),
+        Block::Section(part) => part.element(depth),
     }
 }
 
-impl Part {
+impl Section {
     fn element(&self, depth: usize) -> String {
         let content = join(self.blocks.iter().map(|block| element(block, depth + 1)), "\n");
         if content.is_empty() {

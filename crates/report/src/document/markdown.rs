@@ -1,6 +1,6 @@
 //! Documents as Markdown.
 
-use super::model::{Block, Document, Part, SIMULATED, Table, join};
+use super::model::{Block, Document, SIMULATED, Section, Table, join};
 use crate::plain;
 use crate::words::{capitalised, wrapped};
 
@@ -37,7 +37,7 @@ fn list(items: &[String], mark: impl Fn(usize) -> String) -> String {
 
 /// Commands between fences that are longer than any in them.
 fn fenced(lines: &[String]) -> String {
-    let text = join(lines.iter().map(|line| plain::line(line).replace("````", "' ' ' '")), "\n");
+    let text = join(lines.iter().map(|line| plain::printable_line(line).replace("````", "' ' ' '")), "\n");
     if text.is_empty() { text } else { format!("````sh\n{text}\n````") }
 }
 
@@ -50,7 +50,7 @@ fn text(block: &Block, level: usize) -> String {
         Block::Table(table) => table.markdown(),
         Block::Commands(lines) => fenced(lines),
         Block::Figure { rows, .. } => join(rows.iter().map(Table::markdown), "\n\n"),
-        Block::Part(Part { title, blocks, .. }) => {
+        Block::Section(Section { title, blocks, .. }) => {
             match join(blocks.iter().map(|block| text(block, level + 1)), "\n\n") {
                 empty if empty.is_empty() => empty,
                 content => format!("{}\n\n{content}", heading(level, title)),

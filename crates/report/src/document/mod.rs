@@ -20,4 +20,4 @@ pub use html::{legend, plots};
 pub(crate) use html::{markup, prose};
 pub use map::{Fill, Heatmap, Tile, ratios, slownesses};
 pub use model::Document;
-pub use model::{Block, Part, Table};
+pub use model::{Block, Section, Table};

@@ -43,12 +43,12 @@ pub enum Block {
         rows: Vec<Table>,
     },
     /// Blocks under a heading.
-    Part(Part),
+    Section(Section),
 }
 
 /// Blocks under a heading.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct Section {
     /// Its anchor in a page; empty for none.
     pub id: String,
     /// Its heading.
@@ -129,13 +129,13 @@ impl Block {
     }
 
     /// A part that pages fold.
-    pub fn part(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
-        Self::Part(Part { id: id.to_owned(), title: title.into(), blocks, ..Part::default() })
+    pub fn section(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self::Section(Section { id: id.to_owned(), title: title.into(), blocks, ..Section::default() })
     }
 
     /// A part that pages show at once, as terminals do.
     pub fn open(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Self {
-        Self::Part(Part { id: id.to_owned(), title: title.into(), open: true, blocks, ..Part::default() })
+        Self::Section(Section { id: id.to_owned(), title: title.into(), open: true, blocks, ..Section::default() })
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
                         Block::Commands(vec![text()]),
                     ],
                 ),
-                Block::part("folded", "folded", vec![Block::prose("hidden")]),
+                Block::section("folded", "folded", vec![Block::prose("hidden")]),
                 Block::open("figure", "figures alone", vec![Block::drawing("<svg></svg>".to_owned())]),
                 Block::open("empty", "never shown", vec![Block::List(Vec::new())]),
             ],

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
-use super::model::{Block, Document, Part, SIMULATED, Table, join};
+use super::model::{Block, Document, SIMULATED, Section, Table, join};
 use crate::plain;
 use crate::words::wrapped;
 
@@ -22,7 +22,7 @@ impl Document {
 }
 
 fn sentence(width: usize, text: &str, first: &str, rest: &str) -> String {
-    wrapped(width, &plain::line(text), first, rest).join("\n")
+    wrapped(width, &plain::printable_line(text), first, rest).join("\n")
 }
 
 fn text(block: &Block, width: usize) -> String {
@@ -36,13 +36,15 @@ fn text(block: &Block, width: usize) -> String {
             join(all.iter().take(RANKED).enumerate().map(rank).chain(more), "\n")
         }
         Block::Table(table) => table.text(width),
-        Block::Commands(lines) => join(lines.iter().map(|line| plain::line(line)), "\n"),
+        Block::Commands(lines) => join(lines.iter().map(|line| plain::printable_line(line)), "\n"),
         Block::Figure { rows, .. } => join(rows.iter().map(|table| table.text(width)), "\n"),
-        Block::Part(Part { open: false, .. }) => String::new(),
-        Block::Part(Part { title, blocks, .. }) => match join(blocks.iter().map(|block| text(block, width)), "\n") {
-            empty if empty.is_empty() => empty,
-            content => format!("{}:\n{content}", plain::line(title)),
-        },
+        Block::Section(Section { open: false, .. }) => String::new(),
+        Block::Section(Section { title, blocks, .. }) => {
+            match join(blocks.iter().map(|block| text(block, width)), "\n") {
+                empty if empty.is_empty() => empty,
+                content => format!("{}:\n{content}", plain::printable_line(title)),
+            }
+        }
     }
 }
 
@@ -50,7 +52,7 @@ impl Table {
     /// For a terminal with this many columns.
     pub fn text(&self, width: usize) -> String {
         let (most, others) = self.most.as_ref().map_or((usize::MAX, ""), |(most, others)| (*most, others));
-        let clean = |row: &Vec<String>| row.iter().map(|cell| plain::line(cell)).collect();
+        let clean = |row: &Vec<String>| row.iter().map(|cell| plain::printable_line(cell)).collect();
         let right: Vec<usize> = (0..self.right.len()).filter(|column| self.right[*column]).collect();
         let table = aligned(width, &self.heads, self.rows.iter().take(most).map(clean), &right);
         let others = if self.rows.len() > most { others } else { "" };

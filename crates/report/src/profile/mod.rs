@@ -29,7 +29,7 @@ pub fn document(profile: &Profile, prospects: &Prospects) -> Document {
         blocks: vec![
             Block::open("shares", "Time of the mean rank", vec![shares]),
             Block::open("times", "Time by collective and message size", vec![map::times(profile)]),
-            Block::part("counts", "Calls by collective and message size", vec![map::counts(profile)]),
+            Block::section("counts", "Calls by collective and message size", vec![map::counts(profile)]),
             Block::open("calls", "Calls", vec![rows::calls(profile, prospects)]),
             Block::open("communicators", "Communicators", vec![rows::communicators(profile)]),
         ],

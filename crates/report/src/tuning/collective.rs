@@ -12,7 +12,7 @@ use super::palette::Palette;
 use super::places::Places;
 use super::strip;
 use crate::cells::table;
-use crate::document::{Block, Fill, Heatmap, Part, Tile, legend, plots, prose, ratios};
+use crate::document::{Block, Fill, Heatmap, Section, Tile, legend, plots, prose, ratios};
 use crate::facts::{self, candidate_name};
 use crate::gains::{CellGain, Gains, SizeState};
 use crate::outcome::is_open;
@@ -30,16 +30,16 @@ const SIZE: (u32, u32) = (360, 245);
 /// A part for each collective, those with the largest speedups first and those without a rule last.
 pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
     let axis = strip::axis(gains);
-    let mut parts: Vec<(Option<f64>, Part)> =
+    let mut parts: Vec<(Option<f64>, Section)> =
         by_collective(findings).map(|cells| part(findings, cells, gains, axis.as_ref())).collect();
     parts.sort_by(|(a, _), (b, _)| b.unwrap_or(f64::MIN).total_cmp(&a.unwrap_or(f64::MIN)));
     let is_ruled = parts.iter().any(|(speedup, _)| speedup.is_some());
     let overview = is_ruled.then(|| Block::drawing(strip::overview(gains, axis.as_ref())));
-    overview.into_iter().chain(parts.into_iter().map(|(_, part)| Block::Part(part))).collect()
+    overview.into_iter().chain(parts.into_iter().map(|(_, part)| Block::Section(part))).collect()
 }
 
 /// The part of these cells, which are all of a collective, with its speedup; none if no size has a rule.
-fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Option<&Axis>) -> (Option<f64>, Part) {
+fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Option<&Axis>) -> (Option<f64>, Section) {
     let collective = cells[0].cell.collective;
     let (palette, places) = (Palette::from_cells(cells), Places::from_cells(cells.iter().map(|cell| cell.cell)));
     let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
@@ -71,11 +71,11 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
     blocks.extend([
         Block::open("", "Times", times),
         Block::open("", "Decisions", vec![drawn.decisions()]),
-        Block::part("", "Crossovers", vec![Block::table(CROSSOVERS, crossovers)]),
-        Block::part("", "All sizes as timed for tuning", vec![table(findings, cells)]),
+        Block::section("", "Crossovers", vec![Block::table(CROSSOVERS, crossovers)]),
+        Block::section("", "All sizes as timed for tuning", vec![table(findings, cells)]),
     ]);
     let title = collective.to_string();
-    let part = Part { id: format!("c-{title}"), title, summary, blocks, open: false };
+    let part = Section { id: format!("c-{title}"), title, summary, blocks, open: false };
     (is_ruled.then(|| mean.map_or(0.0, |mean| mean.point)), part)
 }
 

@@ -100,12 +100,12 @@ fn quality(context: &Context<'_>) -> Block {
 /// Folded parts of a page.
 fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<Block> {
     let expected = match gains.round {
-        Some(_) => Block::part(
+        Some(_) => Block::section(
             "gains",
             "Speedup in fresh launches",
             vec![Block::List(outcome::describe_gains(gains, usize::MAX))],
         ),
-        None => Block::part("gains", "What to expect", vec![Block::Table(summary::table(findings))]),
+        None => Block::section("gains", "What to expect", vec![Block::Table(summary::table(findings))]),
     };
     let know = vec![
         Block::List(remarks(findings)),
@@ -113,16 +113,16 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
     ];
     vec![
         expected,
-        Block::part("on", "Use it without installing it", vec![Block::Commands(context.switch_on.clone())]),
-        Block::part("settings", "Settings", context.settings.map_or_else(Vec::new, settings::blocks)),
-        Block::part("validation", "Validation in fresh launches", validation(findings, context.validation, gains)),
-        Block::part("conduct", "The rules in programs", vec![conduct::table(findings)]),
-        Block::part("layouts", "Gains and losses of each layout", vec![layouts::table(findings)]),
-        Block::part("han", "HAN's rules file", vec![facts::handover(findings)]),
-        Block::part("know", "Remarks and assumptions", know),
-        Block::part("tree", "Decision tree", vec![tree::table(findings)]),
-        Block::part("method", "Method and checks", method(findings, context)),
-        Block::part("origin", "Origin of the numbers", origin(findings, context)),
+        Block::section("on", "Use it without installing it", vec![Block::Commands(context.switch_on.clone())]),
+        Block::section("settings", "Settings", context.settings.map_or_else(Vec::new, settings::blocks)),
+        Block::section("validation", "Validation in fresh launches", validation(findings, context.validation, gains)),
+        Block::section("conduct", "The rules in programs", vec![conduct::table(findings)]),
+        Block::section("layouts", "Gains and losses of each layout", vec![layouts::table(findings)]),
+        Block::section("han", "HAN's rules file", vec![facts::handover(findings)]),
+        Block::section("know", "Remarks and assumptions", know),
+        Block::section("tree", "Decision tree", vec![tree::table(findings)]),
+        Block::section("method", "Method and checks", method(findings, context)),
+        Block::section("origin", "Origin of the numbers", origin(findings, context)),
     ]
 }
 
@@ -136,7 +136,7 @@ fn validation(findings: &Findings, validation: Option<&Validation>, gains: &Gain
             "Sizes that were slower, failed, or lost their rule",
             vec![rows::telling(findings, validation, gains)],
         ),
-        Block::part(
+        Block::section(
             "",
             "All sizes of the last comparison",
             validation.round.iter().flat_map(|round| compared_cells(round, findings.release)).collect(),

@@ -13,7 +13,7 @@ use crate::summary::sizes;
 use crate::words::times;
 
 /// Neighbouring sizes in the same state.
-struct Part {
+struct StripSegment {
     class: &'static str,
     /// Begin and width in percent.
     left: f64,
@@ -65,7 +65,7 @@ pub(super) fn overview(gains: &Gains<'_>, axis: Option<&Axis>) -> String {
 
 /// The strips of a collective, one for each communicator, as markup.
 pub(super) fn strips(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collective) -> String {
-    let part = |Part { class, left, width, note }: &Part| {
+    let part = |StripSegment { class, left, width, note }: &StripSegment| {
         let note = markup(note);
         format!("<i class=\"{class}\" style=\"left:{left:.2}%;width:{width:.2}%\" title=\"{note}\"></i>")
     };
@@ -84,7 +84,7 @@ pub(super) fn strips(gains: &Gains<'_>, axis: Option<&Axis>, collective: Collect
 }
 
 /// A hole in the rules between two sizes is drawn over both.
-fn parts(gains: &Gains<'_>, cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> Vec<Part> {
+fn parts(gains: &Gains<'_>, cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> Vec<StripSegment> {
     let edge = |place: usize| match (place.checked_sub(1).and_then(|before| cells.get(before)), cells.get(place)) {
         (Some((a, _)), Some((b, _))) => f64::midpoint(position(a.bytes), position(b.bytes)),
         (None, Some((first, _))) => position(first.bytes) - 0.5,
@@ -103,10 +103,11 @@ fn parts(gains: &Gains<'_>, cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> 
             from.checked_sub(1).map(|before| cells[before].0).filter(|before| gains.has_hole(*before, part[0].0));
         let hole = before.map(|before| {
             let note = format!("default between {} and {}", before.bytes, part[0].0.bytes);
-            Part { class: "no", left: left - HOLE, width: 2.0 * HOLE, note }
+            StripSegment { class: "no", left: left - HOLE, width: 2.0 * HOLE, note }
         });
         let (class, said) = part[0].1.describe();
-        let part = Part { class, left, width: right - left, note: format!("{}: {said}{}", place(part), span(part)) };
+        let part =
+            StripSegment { class, left, width: right - left, note: format!("{}: {said}{}", place(part), span(part)) };
         std::iter::once(part).chain(hole)
     };
     let joined = |(one, a): &(Cell, CellGain), (other, b): &(Cell, CellGain)| {

@@ -7,7 +7,7 @@ use crate::choice::Choice;
 use crate::collective::{Collective, json_name};
 use crate::emit::TargetFormat;
 use crate::file::{COMM_RULE_KEYS, CollectiveRules, Format, Loaded, ROOT_KEYS, RULE_KEYS, Rule, RuleState};
-use crate::json::{Document, JsonValue};
+use crate::json::{JsonDocument, JsonValue};
 use crate::lines::Lines;
 use crate::reach::FileView;
 use crate::registry;
@@ -121,7 +121,7 @@ fn comments(bytes: &[u8], found: &mut Vec<(Span, String)>) {
 }
 
 fn members(bytes: &[u8], found: &mut Vec<(Span, String)>) {
-    let Ok(document) = Document::parse(bytes) else { return };
+    let Ok(document) = JsonDocument::parse(bytes) else { return };
     let mut unread: BTreeMap<String, (Span, usize)> = BTreeMap::new();
     let mut look = |value: JsonValue<'_>, known: &[&str]| {
         for member in value.members() {

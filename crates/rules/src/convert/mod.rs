@@ -11,7 +11,7 @@ use crate::emit::{self, EmitError, Notes, TargetFormat};
 use crate::explain::{self, VersionGroup};
 use crate::file::{Loaded, load};
 use crate::hazard::{self, Hazard};
-use crate::json::{Document, ValueKind};
+use crate::json::{JsonDocument, ValueKind};
 use crate::kind::Part;
 use crate::lines::Lines;
 use crate::metric;
@@ -77,8 +77,8 @@ fn describe_ambiguity(older: Behaviour, newer: Behaviour, example: &Difference) 
 /// Returns true if the bytes are JSON and the version reads no JSON. It may still read the digits in them as a classic
 /// file.
 pub fn is_foreign(bytes: &[u8], version: &Behaviour) -> bool {
-    let object = |document: Document<'_>| matches!(document.root().kind(), ValueKind::Object);
-    !version.reads_json && Document::parse(bytes).is_ok_and(object)
+    let object = |document: JsonDocument<'_>| matches!(document.root().kind(), ValueKind::Object);
+    !version.reads_json && JsonDocument::parse(bytes).is_ok_and(object)
 }
 
 /// Reads the meaning of a file for the given version. Without one, reads it for the newest version that accepts the

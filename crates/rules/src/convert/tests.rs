@@ -158,7 +158,7 @@ proptest! {
         for reader in &back.versions {
             let Ok(loaded) = load(back.text.as_bytes(), reader) else { panic!("{reader}") };
             for (collective, _) in table.collectives() {
-                let serves = |loaded: &Loaded| loaded.serve(collective, Ranks(ranks), size, Distribution::Any).choice;
+                let serves = |loaded: &Loaded| loaded.lookup_by_size(collective, Ranks(ranks), size, Distribution::Any).choice;
                 let expected = Choice { max_requests: 0, ..serves(&source) };
                 prop_assert_eq!(serves(&loaded), expected, "{} {}", reader, Bytes(size));
             }

@@ -9,7 +9,7 @@ use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::choice::Choice;
 use crate::collective::{self, Collective};
-use crate::json::{Document, JsonMember, JsonValue, ValueKind, c_str};
+use crate::json::{JsonDocument, JsonMember, JsonValue, ValueKind, c_str};
 use crate::lines::plain;
 use crate::registry;
 use crate::release::Release;
@@ -24,7 +24,7 @@ pub(crate) const COMM_RULE_KEYS: [&str; 4] = ["comm_size_min", "comm_size_max", 
 /// Members of a message rule.
 pub(crate) const RULE_KEYS: [&str; 6] = ["msg_size_min", "msg_size_max", "alg", "faninout", "seg_size", "reqs"];
 
-pub(super) fn load(document: &Document<'_>, behaviour: &Behaviour) -> Result<Loaded, Fault> {
+pub(super) fn load(document: &JsonDocument<'_>, behaviour: &Behaviour) -> Result<Loaded, Fault> {
     let mut reader = JsonReader { release: behaviour.release, finished_rule: false };
     Ok(Loaded::new(*behaviour, Format::Json, reader.file(document.root())?))
 }

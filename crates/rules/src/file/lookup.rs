@@ -89,11 +89,17 @@ impl Loaded {
     /// nothing.
     pub fn lookup(&self, call: &Call) -> Lookup {
         let lookup_bytes = call.lookup_bytes(self.behaviour.release);
-        self.serve(call.collective, call.ranks, lookup_bytes, call.distribution)
+        self.lookup_by_size(call.collective, call.ranks, lookup_bytes, call.distribution)
     }
 
     /// Like [`lookup`](Self::lookup), given the size that is looked up.
-    pub fn serve(&self, collective: Collective, ranks: Ranks, lookup_bytes: u64, distribution: Distribution) -> Lookup {
+    pub fn lookup_by_size(
+        &self,
+        collective: Collective,
+        ranks: Ranks,
+        lookup_bytes: u64,
+        distribution: Distribution,
+    ) -> Lookup {
         let builtin = |reason| Lookup { lookup_bytes, rule: None, choice: Choice::BUILTIN, reason };
         let Some(rules) = self.rules_for(collective).filter(|rules| !rules.comm_rules.is_empty()) else {
             return builtin(Reason::NoRules);

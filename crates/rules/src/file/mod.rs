@@ -11,7 +11,7 @@ mod lookup;
 mod model;
 
 use crate::behaviour::Behaviour;
-use crate::json::{Document, SyntaxError};
+use crate::json::{JsonDocument, SyntaxError};
 
 pub use fault::{Fault, FaultKind, Field};
 pub(crate) use json::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
@@ -29,7 +29,7 @@ pub fn load_inheriting(bytes: &[u8], behaviour: &Behaviour, max_requests: u32) -
     if !behaviour.reads_json {
         return load_classic(None, bytes, behaviour, max_requests);
     }
-    match Document::parse(bytes) {
+    match JsonDocument::parse(bytes) {
         Ok(document) => json::load(&document, behaviour),
         Err(error) => load_classic(Some(error), bytes, behaviour, max_requests),
     }

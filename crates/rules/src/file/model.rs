@@ -137,7 +137,7 @@ impl CommRule {
 
     /// The range for communicators with this arrangement on nodes.
     fn range_for(&self, communicator: Distribution) -> RangeInclusive<u64> {
-        if self.distribution.serves(communicator) { self.range() } else { EMPTY }
+        if self.distribution.applies_to(communicator) { self.range() } else { EMPTY }
     }
 }
 

@@ -38,7 +38,7 @@ fn crashes(text: impl AsRef<[u8]>) -> Fault {
 
 /// Looks up the rule for a collective, a number of ranks and lookup bytes.
 fn serving(loaded: &Loaded, collective: Collective, ranks: u32, bytes: u64) -> Lookup {
-    loaded.serve(collective, Ranks(ranks), bytes, Distribution::Any)
+    loaded.lookup_by_size(collective, Ranks(ranks), bytes, Distribution::Any)
 }
 
 /// Returns the algorithm of the rule that applies, by number; none without a rule.

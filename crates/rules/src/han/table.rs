@@ -3,13 +3,13 @@
 use crate::collective::Collective;
 use crate::file::{Lookup, Reason, RuleRef};
 use crate::steps::Steps;
-use crate::table::Table;
+use crate::table::StepTable;
 
 use super::model::{Configuration, HanFile, HanFileRule, LevelRules};
 use super::vocabulary::{ComponentChoice, Level};
 
 /// HAN's choices by collective and level; none if its parameters decide.
-pub type HanTable = Table<(Collective, Level), Option<ComponentChoice>>;
+pub type HanTable = StepTable<(Collective, Level), Option<ComponentChoice>>;
 
 impl HanFile {
     /// Looks up the choice for a call, given the ranks of the level's communicator and the size that HAN looks up; none if

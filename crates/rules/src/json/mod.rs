@@ -9,7 +9,7 @@ mod parse;
 mod value;
 
 pub use parse::{SyntaxError, SyntaxFault};
-pub use value::{Document, JsonMember, JsonValue, ValueKind, c_str};
+pub use value::{JsonDocument, JsonMember, JsonValue, ValueKind, c_str};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::value::{Document, Node, ValueKind};
+use super::value::{JsonDocument, JsonNode, ValueKind};
 use crate::span::Span;
 
 /// Syntax error that makes Open MPI read a text as a classic file instead of JSON.
@@ -53,7 +53,7 @@ pub enum SyntaxFault {
 struct Parser<'s> {
     bytes: &'s [u8],
     at: usize,
-    nodes: Vec<Node<'s>>,
+    nodes: Vec<JsonNode<'s>>,
     /// The open arrays and objects.
     open: Vec<usize>,
     /// The name of the next value.
@@ -61,7 +61,7 @@ struct Parser<'s> {
     trailing_commas: Vec<Span>,
 }
 
-impl<'s> Document<'s> {
+impl<'s> JsonDocument<'s> {
     /// Parses a text, in time and memory linear in its length, whatever its depth.
     pub fn parse(source: &'s [u8]) -> Result<Self, SyntaxError> {
         let at = if source.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
@@ -165,7 +165,7 @@ impl<'s> Parser<'s> {
             _ => return Err(self.wrong(SyntaxFault::ExpectedValue)),
         };
         let after = self.nodes.len() + 1;
-        self.nodes.push(Node { span: Span::new(start, self.at), key: self.key.take(), kind, after });
+        self.nodes.push(JsonNode { span: Span::new(start, self.at), key: self.key.take(), kind, after });
         Ok(())
     }
 

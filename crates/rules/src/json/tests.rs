@@ -27,13 +27,13 @@ fn shape(value: JsonValue<'_>) -> String {
 
 fn taken(text: impl AsRef<[u8]>) -> String {
     let text = text.as_ref();
-    let document = Document::parse(text).unwrap_or_else(|error| panic!("{}: {error}", text.escape_ascii()));
+    let document = JsonDocument::parse(text).unwrap_or_else(|error| panic!("{}: {error}", text.escape_ascii()));
     shape(document.root())
 }
 
 fn refused(text: impl AsRef<[u8]>) -> SyntaxFault {
     let text = text.as_ref();
-    Document::parse(text).expect_err(&text.escape_ascii().to_string()).fault
+    JsonDocument::parse(text).expect_err(&text.escape_ascii().to_string()).fault
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_is_no_json_is_refused() {
 
 #[test]
 fn errors_have_their_place() {
-    let error = Document::parse(b"{\n  \"a\": 1\n  // no\n}").expect_err("a comment");
+    let error = JsonDocument::parse(b"{\n  \"a\": 1\n  // no\n}").expect_err("a comment");
     assert_eq!(error.span, Span::new(13, 14));
     assert_eq!(error.span.start, 13);
     assert_eq!(error.to_string(), "JSON has no comments");
@@ -144,7 +144,7 @@ fn errors_have_their_place() {
 #[test]
 fn values_have_their_places() {
     let text = br#"{"a": [10, {"b\n": "x"}], "c": -3 }"#;
-    let document = Document::parse(text).expect("JSON");
+    let document = JsonDocument::parse(text).expect("JSON");
     let said = |span: Span| String::from_utf8_lossy(span.of(text)).into_owned();
     assert_eq!(said(document.root().span()), String::from_utf8_lossy(text));
     let members: Vec<_> = document.root().members().collect();
@@ -158,7 +158,7 @@ fn values_have_their_places() {
 
 #[test]
 fn of_repeated_keys_the_first_counts_and_names_end_at_a_zero() {
-    let document = Document::parse(br#"{"a": 1, "b\u0000c": 2, "a": 3, "b": 4}"#).expect("JSON");
+    let document = JsonDocument::parse(br#"{"a": 1, "b\u0000c": 2, "a": 3, "b": 4}"#).expect("JSON");
     let root = document.root();
     let found = |name| root.get(name).and_then(|member| member.value.as_integer());
     assert_eq!([found("a"), found("b"), found("c")], [Some(1), Some(2), None]);
@@ -170,7 +170,7 @@ fn of_repeated_keys_the_first_counts_and_names_end_at_a_zero() {
 fn depth_costs_nothing() {
     let deep = 1_000_000;
     let text = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
-    let document = Document::parse(text.as_bytes()).expect("JSON");
+    let document = JsonDocument::parse(text.as_bytes()).expect("JSON");
     assert_eq!(*document.root().kind(), ValueKind::Array);
     assert_eq!(refused("[{\"a\":".repeat(deep)), SyntaxFault::UnexpectedEnd);
 }
@@ -178,7 +178,7 @@ fn depth_costs_nothing() {
 proptest! {
     #[test]
     fn any_bytes_are_judged(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Document::parse(&bytes);
+        let _ = JsonDocument::parse(&bytes);
     }
 
     /// Texts made of JSON's characters: those that the standard accepts are accepted, with the same meaning.
@@ -190,7 +190,7 @@ proptest! {
         ],
     ) {
         let Ok(expected) = serde_json::from_str::<serde_json::Value>(&text) else {
-            let _ = Document::parse(text.as_bytes());
+            let _ = JsonDocument::parse(text.as_bytes());
             return Ok(());
         };
         let found = taken(&text);

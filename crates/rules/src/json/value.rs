@@ -7,14 +7,14 @@ use crate::span::Span;
 
 /// A parsed JSON text.
 #[derive(Clone, Debug)]
-pub struct Document<'s> {
-    pub(super) nodes: Vec<Node<'s>>,
+pub struct JsonDocument<'s> {
+    pub(super) nodes: Vec<JsonNode<'s>>,
     pub(super) trailing_commas: Vec<Span>,
 }
 
 /// A value of the tree.
 #[derive(Clone, Debug)]
-pub(super) struct Node<'s> {
+pub(super) struct JsonNode<'s> {
     pub(super) span: Span,
     /// Its name without escapes, if it is in an object, and the place of the name, quotes included.
     pub(super) key: Option<(Span, Cow<'s, [u8]>)>,
@@ -26,7 +26,7 @@ pub(super) struct Node<'s> {
 /// A value with its document.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonValue<'d> {
-    nodes: &'d [Node<'d>],
+    nodes: &'d [JsonNode<'d>],
     place: usize,
 }
 
@@ -65,7 +65,7 @@ pub fn c_str(text: &[u8]) -> &[u8] {
     text.iter().position(|byte| *byte == 0).map_or(text, |end| &text[..end])
 }
 
-impl Document<'_> {
+impl JsonDocument<'_> {
     /// The value of the text.
     pub fn root(&self) -> JsonValue<'_> {
         JsonValue { nodes: &self.nodes, place: 0 }
@@ -78,7 +78,7 @@ impl Document<'_> {
 }
 
 impl<'d> JsonValue<'d> {
-    fn node(self) -> &'d Node<'d> {
+    fn node(self) -> &'d JsonNode<'d> {
         &self.nodes[self.place]
     }
 

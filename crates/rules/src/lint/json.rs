@@ -9,7 +9,7 @@ use crate::behaviour::Behaviour;
 use crate::call::Distribution;
 use crate::collective::{self, Collective};
 use crate::file::{COMM_RULE_KEYS, ROOT_KEYS, RULE_KEYS, is_inf};
-use crate::json::{Document, JsonMember, JsonValue, ValueKind, c_str};
+use crate::json::{JsonDocument, JsonMember, JsonValue, ValueKind, c_str};
 use crate::names::distance;
 use crate::registry;
 use crate::release::Release;
@@ -34,7 +34,7 @@ pub(super) fn readers(versions: &[Behaviour]) -> Vec<Behaviour> {
 
 /// Reads a file for the newest of its readers and reports all problems of its text.
 pub(super) fn read(source: &[u8], release: Release, problems: &mut Collector) {
-    match Document::parse(source) {
+    match JsonDocument::parse(source) {
         Ok(document) => {
             for comma in document.trailing_commas() {
                 problems.add(Code::TrailingComma, *comma, "a comma in front of a closing bracket");

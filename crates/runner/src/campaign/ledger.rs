@@ -166,7 +166,7 @@ impl Ledger {
             Row::Sample(sample) => {
                 self.samples += 1;
                 self.cells.insert(sample.cell);
-                // What got through is not at fault.
+                // A subject that was timed did not cause the failure.
                 self.strikes.remove(&Subject::Cell(sample.cell));
                 let (collective, candidate) = (sample.cell.collective, sample.candidate);
                 let start = match self.plan.launch(collective, candidate, sample.launch) {

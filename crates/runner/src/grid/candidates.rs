@@ -42,7 +42,7 @@ impl Planner<'_> {
         }
         let ranks = cell.ranks.0;
         let (least, most) = if algorithm.radix { (2, ranks.max(2)) } else { (1, MAX_FANOUT.min(ranks - 1)) };
-        // What Open MPI would clamp is measured, and written, as what it is clamped to.
+        // Use the value to which Open MPI clamps.
         let mut fanouts: Vec<u32> = self.grid.fanouts.iter().map(|fanout| (*fanout).clamp(least, most)).collect();
         if algorithm.radix && fanouts.is_empty() {
             fanouts.push(least);

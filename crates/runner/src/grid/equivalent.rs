@@ -66,7 +66,7 @@ pub(super) fn share(
 
 /// The reasons why a candidate does the same in a cell as the one that is measured for it, in phrases.
 pub fn reasons(release: Release, cell: Cell, shared: Shared, arguments: Arguments) -> Vec<String> {
-    // The one that is measured may be the one that is not what it says.
+    // The measured one may be the one that Open MPI replaces.
     let choices = [shared.candidate, shared.measured_as].into_iter().filter_map(Candidate::choice);
     let mut outcomes = choices.filter_map(|choice| outcome(release, cell, choice, arguments));
     let reasons = outcomes.find(|outcome| !outcome.why.is_empty()).map(|outcome| outcome.why);

@@ -111,7 +111,7 @@ impl MpiBackend {
             &start,
             Task::Survey,
             "looking at the system",
-            &mut |line| log.hear(line),
+            &mut |line| log.read_line(line),
             &mut |event, _| {
                 match event {
                     WorkerEvent::Hello { protocol, .. } if protocol != PROTOCOL => {
@@ -492,7 +492,7 @@ impl Backend for MpiBackend {
 
     fn log_selections(&mut self, rules: &Path, calls: &[Cell]) -> Result<Option<Log>, RunnerError> {
         let mut log = Log::default();
-        self.make_calls(rules, calls, &[], Some(selection::LOG), &mut |line| log.hear(line))?;
+        self.make_calls(rules, calls, &[], Some(selection::LOG), &mut |line| log.read_line(line))?;
         Ok(Some(log))
     }
 

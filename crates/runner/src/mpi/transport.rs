@@ -53,7 +53,7 @@ pub struct TransportLog {
 
 impl TransportLog {
     /// Reads a line.
-    pub fn hear(&mut self, line: &str) {
+    pub fn read_line(&mut self, line: &str) {
         let word = |mark: &str| Some(line.split_once(mark)?.1.split_whitespace().next()?.to_owned());
         if line.contains(" best priority ") {
             self.pml = word("] selected ");
@@ -138,8 +138,8 @@ mod tests {
     /// The transport of a job with ranks on these hosts, whose pml is this one, after these lines.
     fn shown(pml: &str, hosts: &[&str], lines: &str) -> String {
         let mut log = TransportLog::default();
-        hosts.iter().for_each(|host| log.hear(&format!("[{host}.site:5] selected {pml} best priority 20")));
-        lines.lines().for_each(|line| log.hear(line));
+        hosts.iter().for_each(|host| log.read_line(&format!("[{host}.site:5] selected {pml} best priority 20")));
+        lines.lines().for_each(|line| log.read_line(line));
         log.into_transport().map(|transport| transport.to_string()).unwrap_or_default()
     }
 

@@ -210,8 +210,12 @@ impl Backend for Simulation {
         let file = load(&std::fs::read(rules)?, &behaviour).ok();
         let outcome = |call: &Cell| {
             let bytes = call.lookup_bytes(self.release);
-            let served =
-                file.as_ref()?.serve(call.collective, call.ranks, bytes, self.model.hosts.distribution(call.ranks));
+            let served = file.as_ref()?.lookup_by_size(
+                call.collective,
+                call.ranks,
+                bytes,
+                self.model.hosts.distribution(call.ranks),
+            );
             let seen = collrules_rules::Call::new(call.collective, call.ranks, call.bytes)
                 .with_type_size(type_size(call.collective));
             match effective(self.release, call.collective, served.choice, &seen).algorithm {
@@ -310,7 +314,7 @@ impl Computed<'_> {
     fn choice(&self, cell: Cell) -> Option<Choice> {
         let on = self.model.hosts.distribution(cell.ranks);
         let lookup = cell.lookup_bytes(self.release);
-        self.rules.as_ref().map(|file| file.serve(cell.collective, cell.ranks, lookup, on).choice)
+        self.rules.as_ref().map(|file| file.lookup_by_size(cell.collective, cell.ranks, lookup, on).choice)
     }
 
     /// Factor of the launch's settings on a time.

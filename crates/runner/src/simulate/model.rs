@@ -40,7 +40,7 @@ fn stale(collective: Collective) -> Choice {
 }
 
 /// The choice that runs: that of a stale builtin if there is no other.
-fn resolved(cell: Cell, choice: Option<Choice>) -> Choice {
+fn algorithm_that_runs(cell: Cell, choice: Option<Choice>) -> Choice {
     choice.filter(|choice| !choice.is_builtin()).unwrap_or(stale(cell.collective))
 }
 
@@ -119,7 +119,7 @@ impl CostModel {
             (Candidate::Reference(_), _) | (_, None) => {
                 Err("reference algorithms have no messages of the model's kind".to_owned())
             }
-            (_, Some(machine)) => machine.seconds(cell, resolved(cell, candidate.choice())),
+            (_, Some(machine)) => machine.seconds(cell, algorithm_that_runs(cell, candidate.choice())),
         }
     }
 
@@ -137,7 +137,7 @@ impl CostModel {
             Candidate::Mockup(Mockup::Split { pieces, .. }) => (pieces, Bytes(cell.bytes.0.div_ceil(pieces.into()))),
             _ => (1, cell.bytes),
         };
-        machine.delay(Cell { bytes, ..cell }, resolved(cell, choice()), calls, &mut || rng.random())
+        machine.delay(Cell { bytes, ..cell }, algorithm_that_runs(cell, choice()), calls, &mut || rng.random())
     }
 
     /// Returns the time without noise of a mock-up whose inner calls take these times.

@@ -17,13 +17,13 @@ pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 
 /// Two runs, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct RunComparison {
     /// The format of this structure.
     pub format: FormatVersion,
     /// The earlier run.
-    pub before: Side,
+    pub before: ComparedRun,
     /// The later run.
-    pub after: Side,
+    pub after: ComparedRun,
     /// Differences between the systems and the ways of measuring.
     pub differences: Vec<RunDifference>,
     /// Reasons why the comparison is incomplete or impossible.
@@ -38,7 +38,7 @@ pub struct Comparison {
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Side {
+pub struct ComparedRun {
     /// The run, as the user named it.
     pub source: String,
     /// The release whose algorithms were assumed.
@@ -150,7 +150,7 @@ pub enum Advice {
     Unknown,
 }
 
-impl Comparison {
+impl RunComparison {
     /// The number of cells whose builtin changed in this way.
     pub fn count(&self, change: Outcome) -> usize {
         self.cells.iter().filter(|cell| cell.change == change).count()
@@ -162,7 +162,7 @@ impl Comparison {
     }
 
     /// Returns the cells for which the two rule tables choose differently.
-    pub fn reserved(&self) -> impl Iterator<Item = &CellChange> {
+    pub fn changed_choices(&self) -> impl Iterator<Item = &CellChange> {
         self.cells.iter().filter(|cell| cell.served.0 != cell.served.1)
     }
 
@@ -247,7 +247,7 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
 /// Least factor between the harness's barriers of two runs that is worth a note.
 const NOTABLE: f64 = 1.5;
 
-impl Comparison {
+impl RunComparison {
     /// Notes a change of the barrier before timed calls. It is not Open MPI's, so a change of it is one of the machine.
     pub fn note_harness(&mut self, before: &[ClockLine], after: &[ClockLine]) {
         let (Some(then), Some(now)) = (worst_barrier(before), worst_barrier(after)) else { return };
@@ -299,7 +299,7 @@ mod tests {
     }
 
     fn noted(before: &[f64], after: &[f64]) -> Vec<Limitation> {
-        let side = || Side {
+        let side = || ComparedRun {
             source: String::new(),
             release: Release::V5_0,
             version: None,
@@ -307,7 +307,7 @@ mod tests {
             rules: 0,
             simulated: false,
         };
-        let mut comparison = Comparison {
+        let mut comparison = RunComparison {
             format: FORMAT,
             before: side(),
             after: side(),

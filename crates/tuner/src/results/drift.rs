@@ -109,7 +109,7 @@ impl Drift {
     }
 
     /// The points that changed in this way.
-    pub fn those(&self, change: Outcome) -> impl Iterator<Item = &DriftPoint> {
+    pub fn points_with(&self, change: Outcome) -> impl Iterator<Item = &DriftPoint> {
         self.points.iter().filter(move |point| point.shift.change == change)
     }
 }

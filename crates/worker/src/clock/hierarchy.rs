@@ -62,7 +62,7 @@ impl CommonClock {
         let rank = control.rank() as Rank;
         let mut clock =
             Self { comm, domains, rank, line: ClockConversion::default(), set_at: None, known_error, checked: now() };
-        clock.set();
+        clock.synchronise();
         clock
     }
 
@@ -87,7 +87,7 @@ impl CommonClock {
     }
 
     /// Sets all clocks by that of rank 0.
-    pub(crate) fn set(&mut self) {
+    pub(crate) fn synchronise(&mut self) {
         let leaders = self.domains.leaders();
         if let Some(place) = leaders.iter().position(|leader| *leader == self.rank) {
             let mut step = 1;

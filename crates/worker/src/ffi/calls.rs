@@ -1,4 +1,4 @@
-//! Collective calls. What is moved are bytes; what is reduced are elements, by the operation that
+//! Collective calls. Data is moved as bytes and reduced as elements, by the operation that
 //! their type stands for.
 
 use std::ffi::{c_int, c_void};

@@ -5,7 +5,7 @@ use collrules_program::Seat;
 use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
-use super::slots::{Slots, Supply};
+use super::slots::{BufferSource, Slots};
 use crate::ffi::CallResult;
 use crate::ffi::calls::{self, BlockCounts};
 use crate::ffi::messages::Element;
@@ -58,10 +58,10 @@ impl<T: KnownElement> Data<T> {
     /// New data in buffers that every call uses.
     #[cfg(test)]
     pub(super) fn new(seat: Seat) -> Result<Self, String> {
-        Self::supplied(seat, &Supply::Reused)
+        Self::supplied(seat, &BufferSource::Reused)
     }
 
-    pub(super) fn supplied(seat: Seat, supply: &Supply) -> Result<Self, String> {
+    pub(super) fn supplied(seat: Seat, supply: &BufferSource) -> Result<Self, String> {
         let elements = |bytes: usize| bytes / size_of::<T>();
         let (block, ranks) = (elements(seat.bytes), seat.ranks);
         let share = |rank: usize| match seat.collective {
@@ -83,7 +83,7 @@ impl<T: KnownElement> Data<T> {
             counts: BlockCounts::from_blocks((0..ranks).map(share)),
             summed: (summands as i32, (0..summands).map(|rank| weight(rank) & T::LARGEST).sum()),
         };
-        data.call_in_place(matches!(supply, Supply::InPlace));
+        data.call_in_place(matches!(supply, BufferSource::InPlace));
         Ok(data)
     }
 

@@ -11,8 +11,8 @@
 mod barrier;
 mod data;
 mod memory;
+mod pattern;
 mod program;
-mod scene;
 mod slots;
 
 use std::rc::Rc;
@@ -22,18 +22,18 @@ use collrules_record::{Arguments, Candidate, Cell, DataType};
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Buffers, Data};
-use self::program::{Extra, Prepared};
+use self::program::{Extra, PreparedProgram};
 use crate::error::WorkerError;
 use crate::ffi::{CallResult, MpiErrorClass};
 use crate::nodes::Parts;
-pub(crate) use scene::Scene;
-pub(crate) use slots::{Rooms, Supply};
+pub(crate) use pattern::PatternBuffers;
+pub(crate) use slots::{BufferPool, BufferSource};
 
 /// The buffers of one rank for the calls of a cell. The v-collectives have the same count for every rank, as in OSU's benchmarks.
 pub(crate) struct CellOperation {
     is_barrier: bool,
     data: Box<dyn Buffers>,
-    programs: Vec<(Candidate, Prepared, Extra)>,
+    programs: Vec<(Candidate, PreparedProgram, Extra)>,
 }
 
 impl CellOperation {
@@ -44,7 +44,7 @@ impl CellOperation {
         comm: &SimpleCommunicator,
         candidates: &[Candidate],
         parts: Option<&Rc<Parts>>,
-        (arguments, supply): (Arguments, &Supply),
+        (arguments, supply): (Arguments, &BufferSource),
     ) -> Result<Self, WorkerError> {
         let size = arguments.type_size(cell.collective);
         if !cell.bytes.0.is_multiple_of(size) {
@@ -63,7 +63,7 @@ impl CellOperation {
         for candidate in candidates.iter().copied() {
             let program = match candidate {
                 // These have buffers for input and result.
-                Candidate::Reference(_) | Candidate::Mockup(_) if matches!(supply, Supply::InPlace) => None,
+                Candidate::Reference(_) | Candidate::Mockup(_) if matches!(supply, BufferSource::InPlace) => None,
                 Candidate::Reference(reference) => {
                     cell.reference_with(reference, arguments).map(|algorithm| algorithm.program(rank as u32))
                 }
@@ -74,7 +74,7 @@ impl CellOperation {
             };
             let Program { extra, steps } = program.ok_or(WorkerError::NoProgram { cell, candidate })?;
             let extra = Extra::new(&extra).map_err(too_large)?;
-            programs.push((candidate, Prepared::of_call(steps, seat, parts.cloned()), extra));
+            programs.push((candidate, PreparedProgram::of_call(steps, seat, parts.cloned()), extra));
         }
         Ok(Self { is_barrier: !cell.collective.has_sizes(), data, programs })
     }

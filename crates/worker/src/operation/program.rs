@@ -20,7 +20,7 @@ pub(super) struct Extra(
 );
 
 /// The steps of a program, ready to run.
-pub(super) struct Prepared {
+pub(super) struct PreparedProgram {
     steps: Vec<Ready>,
     /// The bytes of an element.
     element: usize,
@@ -74,7 +74,7 @@ impl Extra {
     }
 }
 
-impl Prepared {
+impl PreparedProgram {
     /// The steps of a rank for a call, some of which need the communicators of nodes.
     pub(super) fn of_call(steps: Vec<Step>, seat: Seat, parts: Option<Rc<Parts>>) -> Self {
         let steps = steps.into_iter().map(|step| Ready {

@@ -18,11 +18,11 @@ const LINE: usize = 64;
 
 /// Source of the buffers of a launch's calls.
 #[derive(Clone, Debug)]
-pub(crate) enum Supply {
+pub(crate) enum BufferSource {
     /// Equal buffers in each call.
     Reused,
     /// Different buffers in each call.
-    Rotated(Arc<Rooms>),
+    Rotated(Arc<BufferPool>),
     /// One buffer for input and result.
     InPlace,
     /// Equal buffers in each call, [`UNALIGNED`](super::memory::UNALIGNED) bytes after the beginning of a page.
@@ -31,7 +31,7 @@ pub(crate) enum Supply {
 
 /// Memory for buffers in turn. It is reused for the next cell, since touching so much takes long.
 #[derive(Debug)]
-pub(crate) struct Rooms {
+pub(crate) struct BufferPool {
     /// Bytes of the last-level cache.
     cache: usize,
     /// Position of the last used buffer within all of them, as a fraction of 2^32.
@@ -39,7 +39,7 @@ pub(crate) struct Rooms {
     free: Mutex<HashMap<TypeId, Box<dyn Any + Send>>>,
 }
 
-impl Rooms {
+impl BufferPool {
     /// No memory so far.
     pub(crate) fn new() -> Self {
         let cache = last_level_cache(Path::new("/sys/devices/system/cpu/cpu0/cache"));
@@ -54,25 +54,26 @@ impl Rooms {
     /// Memory for this number of elements of one value; the first may have others.
     fn take<T: Clone + Send + 'static>(&self, value: &T, len: usize) -> Result<PageAligned<T>, String> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let rooms = free.get_mut(&TypeId::of::<T>()).and_then(|rooms| rooms.downcast_mut::<Vec<PageAligned<T>>>());
-        let fitting = rooms.and_then(|rooms| {
-            let fitting = rooms.iter().position(|room| room.len() >= len);
+        let buffers =
+            free.get_mut(&TypeId::of::<T>()).and_then(|buffers| buffers.downcast_mut::<Vec<PageAligned<T>>>());
+        let fitting = buffers.and_then(|buffers| {
+            let fitting = buffers.iter().position(|buffer| buffer.len() >= len);
             // Memory of the wrong size is freed, so that there is never more than is used at once.
-            let taken = (!rooms.is_empty()).then(|| rooms.swap_remove(fitting.unwrap_or(0)));
+            let taken = (!buffers.is_empty()).then(|| buffers.swap_remove(fitting.unwrap_or(0)));
             taken.filter(|_| fitting.is_some())
         });
         fitting.map_or_else(|| PageAligned::new(value.clone(), len), Ok)
     }
 
-    fn put<T: Send + 'static>(&self, room: PageAligned<T>) {
+    fn put<T: Send + 'static>(&self, buffer: PageAligned<T>) {
         // The memory of large messages is not kept.
-        if room.is_empty() || size_of_val(&room[..]) > 2 * self.cache {
+        if buffer.is_empty() || size_of_val(&buffer[..]) > 2 * self.cache {
             return;
         }
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let rooms = free.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<PageAligned<T>>::new()));
-        if let Some(rooms) = rooms.downcast_mut::<Vec<PageAligned<T>>>() {
-            rooms.push(room);
+        let buffers = free.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<PageAligned<T>>::new()));
+        if let Some(buffers) = buffers.downcast_mut::<Vec<PageAligned<T>>>() {
+            buffers.push(buffer);
         }
     }
 }
@@ -101,7 +102,7 @@ fn cache_size(level: &str, size: &str) -> Option<(u32, usize)> {
 
 /// A buffer, or several in turn.
 pub(super) struct Slots<T: Send + 'static> {
-    room: PageAligned<T>,
+    buffer: PageAligned<T>,
     len: usize,
     /// Elements from the beginning of one buffer to that of the next.
     stride: usize,
@@ -109,31 +110,35 @@ pub(super) struct Slots<T: Send + 'static> {
     /// Distance to the next buffer: far away, since processors prefetch neighbours.
     step: usize,
     at: usize,
-    rooms: Option<Arc<Rooms>>,
+    pool: Option<Arc<BufferPool>>,
 }
 
 impl<T: Clone + Send + 'static> Slots<T> {
     /// Buffers of these lengths for sending and receiving, filled with this value.
-    pub(super) fn pair(value: &T, (send, receive): (usize, usize), supply: &Supply) -> Result<(Self, Self), String> {
-        let Supply::Rotated(rooms) = supply else {
-            let offset = if matches!(supply, Supply::Unaligned) { UNALIGNED } else { 0 };
+    pub(super) fn pair(
+        value: &T,
+        (send, receive): (usize, usize),
+        supply: &BufferSource,
+    ) -> Result<(Self, Self), String> {
+        let BufferSource::Rotated(pool) = supply else {
+            let offset = if matches!(supply, BufferSource::Unaligned) { UNALIGNED } else { 0 };
             let single = |len| -> Result<Self, String> {
-                let room = PageAligned::after(value.clone(), len, offset)?;
-                Ok(Self { room, len, stride: len, count: 1, step: 0, at: 0, rooms: None })
+                let buffer = PageAligned::after(value.clone(), len, offset)?;
+                Ok(Self { buffer, len, stride: len, count: 1, step: 0, at: 0, pool: None })
             };
             return Ok((single(send)?, single(receive)?));
         };
         let stride = |len: usize| (len * size_of::<T>()).next_multiple_of(LINE) / size_of::<T>();
         let both = (stride(send) + stride(receive)) * size_of::<T>();
         // One more than the cache holds, so that a buffer has left the cache before its next turn.
-        let count = rooms.cache.checked_div(both).map_or(1, |held| (held + 1).max(2));
+        let count = pool.cache.checked_div(both).map_or(1, |held| (held + 1).max(2));
         let step = distant_step(count);
         let ring = |len: usize| -> Result<Self, String> {
             let stride = stride(len);
-            let room = rooms.take(value, stride * count)?;
+            let buffer = pool.take(value, stride * count)?;
             // Visits are short: each continues after the last one, or a few buffers would have all turns.
-            let at = ((rooms.position.load(Ordering::Relaxed) * count as u64) >> 32) as usize;
-            Ok(Self { room, len, stride, count, step, at, rooms: Some(Arc::clone(rooms)) })
+            let at = ((pool.position.load(Ordering::Relaxed) * count as u64) >> 32) as usize;
+            Ok(Self { buffer, len, stride, count, step, at, pool: Some(Arc::clone(pool)) })
         };
         Ok((ring(send)?, ring(receive)?))
     }
@@ -154,24 +159,24 @@ impl<T: Send + 'static> Deref for Slots<T> {
 
     fn deref(&self) -> &[T] {
         let first = self.at * self.stride;
-        &self.room[first..first + self.len]
+        &self.buffer[first..first + self.len]
     }
 }
 
 impl<T: Send + 'static> DerefMut for Slots<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let first = self.at * self.stride;
-        &mut self.room[first..first + self.len]
+        &mut self.buffer[first..first + self.len]
     }
 }
 
 impl<T: Send + 'static> Drop for Slots<T> {
     fn drop(&mut self) {
-        if let Some(rooms) = &self.rooms {
+        if let Some(pool) = &self.pool {
             // Rounded up, it leads back to this buffer.
             let position = ((self.at as u64) << 32).div_ceil(self.count.max(1) as u64);
-            rooms.position.store(position, Ordering::Relaxed);
-            rooms.put(std::mem::take(&mut self.room));
+            pool.position.store(position, Ordering::Relaxed);
+            pool.put(std::mem::take(&mut self.buffer));
         }
     }
 }
@@ -193,8 +198,8 @@ mod tests {
 
     use super::*;
 
-    fn rotated(cache: usize) -> Supply {
-        Supply::Rotated(Arc::new(Rooms { cache, position: AtomicU64::new(0), free: Mutex::default() }))
+    fn rotated(cache: usize) -> BufferSource {
+        BufferSource::Rotated(Arc::new(BufferPool { cache, position: AtomicU64::new(0), free: Mutex::default() }))
     }
 
     #[test]
@@ -221,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_buffer_that_is_used_again_is_the_same() {
-        for supply in [Supply::Reused, Supply::InPlace, Supply::Unaligned] {
+        for supply in [BufferSource::Reused, BufferSource::InPlace, BufferSource::Unaligned] {
             let (mut send, receive) = Slots::pair(&7i32, (3, 0), &supply).expect("small");
             let before = send.as_ptr();
             send.advance();
@@ -234,12 +239,12 @@ mod tests {
         let supply = rotated(1 << 16);
         let places = |lengths| {
             let (send, receive) = Slots::pair(&0u8, lengths, &supply).expect("small");
-            BTreeSet::from([send.room.as_ptr(), receive.room.as_ptr()])
+            BTreeSet::from([send.buffer.as_ptr(), receive.buffer.as_ptr()])
         };
         assert_eq!(places((64, 64)), places((64, 64)));
-        let Supply::Rotated(rooms) = &supply else { unreachable!("it rotates") };
+        let BufferSource::Rotated(pool) = &supply else { unreachable!("it rotates") };
         places((64, 0));
-        let free = rooms.free.lock().expect("no panic");
+        let free = pool.free.lock().expect("no panic");
         let kept = free[&TypeId::of::<u8>()].downcast_ref::<Vec<PageAligned<u8>>>().expect("of its type");
         assert!(kept.len() <= 2, "{}", kept.len());
     }

@@ -38,7 +38,7 @@ const USUAL: Duration = Duration::from_secs(120);
 const SIZES: [u64; 3] = [8, 1024, 65536];
 
 #[derive(Clone, Copy, PartialEq)]
-enum Fault {
+enum JobFault {
     None,
     /// The job is silent from the call of this size on.
     Hangs(u64),
@@ -59,7 +59,7 @@ enum Fault {
 /// Jobs in which the arm is 1.25 times as fast as the default, and what goes wrong with them.
 struct Scripted<'a> {
     /// The fault of a job, by its settings and how many jobs with these were before it.
-    script: &'a dyn Fn(&Settings, usize) -> Fault,
+    script: &'a dyn Fn(&Settings, usize) -> JobFault,
     /// The job in which the user interrupts.
     interrupted: Option<usize>,
     stop: Arc<AtomicBool>,
@@ -113,7 +113,7 @@ impl Backend for Scripted<'_> {
             self.jobs.push(settings.clone());
             self.silences.push(self.patience);
             let fault = (self.script)(&settings, before);
-            if fault == Fault::Dies || fault == Fault::DiesBeside && plans.len() > 1 {
+            if fault == JobFault::Dies || fault == JobFault::DiesBeside && plans.len() > 1 {
                 return Err(JobFailure { job, subject: None, error: died(false) });
             }
             faults.push(fault);
@@ -125,7 +125,7 @@ impl Backend for Scripted<'_> {
 /// Jobs that have started.
 struct ScriptedJobs {
     plans: Vec<LaunchPlan>,
-    faults: Vec<Fault>,
+    faults: Vec<JobFault>,
     patience: Duration,
 }
 
@@ -137,16 +137,16 @@ impl ScriptedJobs {
 
 impl Jobs for ScriptedJobs {
     fn check(&mut self, job: usize, subject: usize) -> Result<Vec<(usize, String)>, RunnerError> {
-        let is_wrong = self.faults[job] == Fault::Wrong(self.bytes(subject));
+        let is_wrong = self.faults[job] == JobFault::Wrong(self.bytes(subject));
         Ok(if is_wrong { vec![(0, "byte 3 is wrong".to_owned())] } else { Vec::new() })
     }
 
     fn time(&mut self, job: usize, turns: &[Turn]) -> Result<Vec<Option<LoopTimes>>, RunnerError> {
         let bytes = self.bytes(turns[0].subject);
         match self.faults[job] {
-            Fault::Ended(size) if size == bytes => return Err(died(true)),
-            Fault::EndsBeside(size) if size == bytes && self.plans.len() > 1 => return Err(died(false)),
-            Fault::Hangs(size) if size == bytes => {
+            JobFault::Ended(size) if size == bytes => return Err(died(true)),
+            JobFault::EndsBeside(size) if size == bytes && self.plans.len() > 1 => return Err(died(false)),
+            JobFault::Hangs(size) if size == bytes => {
                 let (seconds, doing) = (self.patience.as_secs(), "calling".to_owned());
                 return Err(RunnerError::JobHung { seconds, doing, output: String::new() });
             }
@@ -160,7 +160,7 @@ impl Jobs for ScriptedJobs {
     }
 
     fn end(&mut self) -> Result<Vec<LaunchEnd>, JobFailure> {
-        let asleep = |fault: &Fault| if *fault == Fault::Polls { 0.9 } else { 0.001 };
+        let asleep = |fault: &JobFault| if *fault == JobFault::Polls { 0.9 } else { 0.001 };
         Ok(self.faults.iter().map(|it| LaunchEnd { asleep: Some(asleep(it)), ..LaunchEnd::default() }).collect())
     }
 
@@ -206,7 +206,7 @@ fn arm() -> Settings {
 fn play(
     home: &Path,
     (stage, limit): (Stage, (Option<f64>, u32)),
-    script: &dyn Fn(&Settings, usize) -> Fault,
+    script: &dyn Fn(&Settings, usize) -> JobFault,
     interrupted: Option<usize>,
 ) -> Played {
     let home = RunDir::derived(home).expect("is there");
@@ -243,14 +243,14 @@ fn play(
     Played { jobs: backend.jobs, silences: backend.silences, compared }
 }
 
-fn play_once(stage: Stage, script: &dyn Fn(&Settings, usize) -> Fault) -> Played {
+fn play_once(stage: Stage, script: &dyn Fn(&Settings, usize) -> JobFault) -> Played {
     let home = tempfile::tempdir().expect("a directory");
     play(home.path(), (stage, (None, 0)), script, None)
 }
 
 #[test]
 fn a_call_that_hangs_is_left_out_and_patience_does_not_grow() {
-    let hangs = |settings: &Settings, _| if settings.is_empty() { Fault::None } else { Fault::Hangs(1024) };
+    let hangs = |settings: &Settings, _| if settings.is_empty() { JobFault::None } else { JobFault::Hangs(1024) };
     let played = play_once(Stage::Rules, &hangs);
     assert_eq!(played.barred(), [1024]);
     let others: Vec<_> = played.verdicts().into_iter().filter(|(bytes, _)| *bytes != 1024).collect();
@@ -264,7 +264,7 @@ fn a_call_that_hangs_is_left_out_and_patience_does_not_grow() {
 
 #[test]
 fn an_arm_whose_jobs_die_is_given_up() {
-    let dies = |settings: &Settings, _| if settings.is_empty() { Fault::None } else { Fault::Dies };
+    let dies = |settings: &Settings, _| if settings.is_empty() { JobFault::None } else { JobFault::Dies };
     for (stage, tries) in [(Stage::Rules, 3), (Stage::Tuning, 1), (Stage::Alone, 1)] {
         let played = play_once(stage, &dies);
         // Alone as well.
@@ -277,8 +277,8 @@ fn an_arm_whose_jobs_die_is_given_up() {
 fn what_ends_a_job_from_outside_blames_no_call() {
     // Two jobs of three, so that one next to another is ended, and one alone.
     let ended = |settings: &Settings, before: usize| match settings.is_empty() || before % 3 == 2 {
-        true => Fault::None,
-        false => Fault::Ended(1024),
+        true => JobFault::None,
+        false => JobFault::Ended(1024),
     };
     let played = play_once(Stage::Rules, &ended);
     assert_eq!(played.barred(), [0; 0]);
@@ -288,7 +288,7 @@ fn what_ends_a_job_from_outside_blames_no_call() {
 
 #[test]
 fn wrong_data_loses_a_rule_and_keeps_settings_out() {
-    let wrong = |settings: &Settings, _| if settings.is_empty() { Fault::None } else { Fault::Wrong(8) };
+    let wrong = |settings: &Settings, _| if settings.is_empty() { JobFault::None } else { JobFault::Wrong(8) };
     let rules = play_once(Stage::Rules, &wrong);
     assert_eq!(rules.barred(), [8]);
     assert_eq!(rules.verdicts(), [(1024, Outcome::Faster), (65536, Outcome::Faster)]);
@@ -299,7 +299,7 @@ fn wrong_data_loses_a_rule_and_keeps_settings_out() {
 }
 
 /// Whether the jobs of each block lived at the same time.
-fn side_by_side(script: &dyn Fn(&Settings, usize) -> Fault) -> Vec<bool> {
+fn side_by_side(script: &dyn Fn(&Settings, usize) -> JobFault) -> Vec<bool> {
     let home = tempfile::tempdir().expect("a directory");
     let played = play(home.path(), (Stage::Rules, (None, 0)), script, None);
     assert_eq!(played.verdicts(), SIZES.map(|bytes| (bytes, Outcome::Faster)));
@@ -311,22 +311,22 @@ fn side_by_side(script: &dyn Fn(&Settings, usize) -> Fault) -> Vec<bool> {
 #[test]
 fn jobs_that_cannot_live_at_the_same_time_run_one_after_the_other() {
     let of_arm =
-        |fault: Fault| move |settings: &Settings, _: usize| if settings.is_empty() { Fault::None } else { fault };
-    assert!(side_by_side(&of_arm(Fault::None)).iter().all(|together| *together));
-    assert!(side_by_side(&of_arm(Fault::DiesBeside)).iter().all(|together| !together), "found in the first block");
-    assert!(side_by_side(&of_arm(Fault::EndsBeside(65536))).iter().all(|together| !together));
-    assert!(side_by_side(&of_arm(Fault::Polls)).iter().all(|together| !together));
+        |fault: JobFault| move |settings: &Settings, _: usize| if settings.is_empty() { JobFault::None } else { fault };
+    assert!(side_by_side(&of_arm(JobFault::None)).iter().all(|together| *together));
+    assert!(side_by_side(&of_arm(JobFault::DiesBeside)).iter().all(|together| !together), "found in the first block");
+    assert!(side_by_side(&of_arm(JobFault::EndsBeside(65536))).iter().all(|together| !together));
+    assert!(side_by_side(&of_arm(JobFault::Polls)).iter().all(|together| !together));
     // One failure next to others may be chance.
     let once = |settings: &Settings, before: usize| match (settings.is_empty(), before) {
-        (false, 2) => Fault::EndsBeside(8),
-        _ => Fault::None,
+        (false, 2) => JobFault::EndsBeside(8),
+        _ => JobFault::None,
     };
     assert!(side_by_side(&once).iter().all(|together| *together));
 }
 
 #[test]
 fn one_block_in_four_has_a_control() {
-    let played = play_once(Stage::Rules, &|_, _| Fault::None);
+    let played = play_once(Stage::Rules, &|_, _| JobFault::None);
     let compared = played.compared();
     let controls = compared.blocks.iter().map(|block| block.launches[&Settings::new()].len());
     assert!(controls.enumerate().all(|(block, launches)| launches == if block % 4 == 0 { 2 } else { 1 }));
@@ -335,7 +335,7 @@ fn one_block_in_four_has_a_control() {
 
 #[test]
 fn nothing_is_compared_with_a_default_that_fails() {
-    let fails = |settings: &Settings, _| if settings.is_empty() { Fault::Dies } else { Fault::None };
+    let fails = |settings: &Settings, _| if settings.is_empty() { JobFault::Dies } else { JobFault::None };
     let rules = play_once(Stage::Rules, &fails);
     assert!(matches!(rules.compared, Err(WorkflowError::DefaultFails(_))), "{:?}", rules.compared);
     assert_eq!(rules.jobs.len() - rules.of_arm(), 6, "three tries, each with a job alone");
@@ -345,7 +345,8 @@ fn nothing_is_compared_with_a_default_that_fails() {
 
 #[test]
 fn an_interrupted_comparison_measures_and_decides_nothing_twice() {
-    let script = |settings: &Settings, _: usize| if settings.is_empty() { Fault::None } else { Fault::Hangs(65536) };
+    let script =
+        |settings: &Settings, _: usize| if settings.is_empty() { JobFault::None } else { JobFault::Hangs(65536) };
     let home = tempfile::tempdir().expect("a directory");
     let all = (Stage::Rules, (None, 0));
     let whole = play(home.path(), all, &script, None);
@@ -367,7 +368,7 @@ fn an_interrupted_comparison_measures_and_decides_nothing_twice() {
 
 #[test]
 fn no_block_begins_without_time_for_it_but_the_least() {
-    let none = |_: &Settings, _: usize| Fault::None;
+    let none = |_: &Settings, _: usize| JobFault::None;
     let block = 2.0 * (STARTUP + CALLING);
     let blocks = |seconds: f64, least: u32| {
         let home = tempfile::tempdir().expect("a directory");

@@ -12,14 +12,14 @@ use collrules_tuner::comparison::ArmDemand;
 use super::subject::ValidationSubject;
 
 /// Calls of a tuning's cells, by condition.
-pub(super) struct Calls {
+pub(super) struct CallsByCondition {
     /// The condition under which the rules were decided.
     pub(super) decided: Condition,
     /// Other conditions, with the cells that have a rule and are called differently.
     pub(super) others: Vec<(Condition, Vec<Cell>)>,
 }
 
-impl Calls {
+impl CallsByCondition {
     /// The calls of a tuning, also with these arrivals of ranks in programs.
     pub(super) fn new(subject: &ValidationSubject, decided: Condition, arrivals: &[ArrivalPattern]) -> Self {
         let mut conditions = decided.others();
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn rules_decided_on_unaligned_buffers_have_to_gain_with_them() {
-        let calls = |decided: Condition| Calls {
+        let calls = |decided: Condition| CallsByCondition {
             decided,
             others: decided.others().into_iter().map(|condition| (condition, Vec::new())).collect(),
         };

@@ -13,7 +13,7 @@ use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
 use collrules_tuner::validation::{describe_check, describe_round};
 
-use super::calls::Calls;
+use super::calls::CallsByCondition;
 use super::cells::count_unreached;
 use super::subject::ValidationSubject;
 use crate::comparison::{
@@ -30,7 +30,7 @@ use crate::start::Started;
 const LEAST_BLOCKS: u32 = 2;
 
 /// A comparison to make.
-pub(super) struct Task<'a> {
+pub(super) struct ComparisonRequest<'a> {
     pub(super) options: &'a Validating,
     pub(super) arrivals: Vec<ArrivalPattern>,
     /// Directory of the result.
@@ -46,7 +46,7 @@ pub(super) struct Task<'a> {
 }
 
 /// Results of a comparison.
-pub(super) struct Outcome {
+pub(super) struct ComparisonResult {
     /// Of the rules alone, if there are any.
     pub(super) validation: Option<Validation>,
     /// Of the whole tuning, if it has settings.
@@ -59,25 +59,25 @@ pub(super) struct Outcome {
 /// Compares the rules of a tuning, if it has any, and if `whole` is given the settings of its run with the rules that are
 /// named with them.
 pub(super) fn compare_tuning(
-    task: Task<'_>,
+    request: ComparisonRequest<'_>,
     subject: &mut ValidationSubject,
     whole: Option<&Published>,
     started: &mut Started,
     session: &mut Session<'_>,
-) -> Result<Outcome, WorkflowError> {
-    let Task { options, home, limit, .. } = task;
-    refuse_bad_calls(subject, options.condition, &task.arrivals)?;
+) -> Result<ComparisonResult, WorkflowError> {
+    let ComparisonRequest { options, home, limit, .. } = request;
+    refuse_bad_calls(subject, options.condition, &request.arrivals)?;
     let mut log = ComparisonLog::open(home)?;
-    let stage = match task.stage {
+    let stage = match request.stage {
         Some(stage) => stage,
         None => log.begin_validation(&about(options, subject, whole, started)?)?,
     };
     if log.launches().iter().any(|launch| launch.stage == stage) {
         session.say(&format!("resuming the comparison in {}", home.path().display()));
     }
-    let mut compared = ArmCalls::new(&task, stage, subject, whole, started)?;
+    let mut compared = ArmCalls::new(&request, stage, subject, whole, started)?;
     let arms = compared.list();
-    let (first, launch) = plan_launches(&task, started.startup, arms.len(), compared.subjects.len(), session);
+    let (first, launch) = plan_launches(&request, started.startup, arms.len(), compared.subjects.len(), session);
     if !options.chooses_cells() {
         subject.afford(launch, session);
         compared.keep(&subject.cells);
@@ -89,12 +89,12 @@ pub(super) fn compare_tuning(
     let backend = started.backend.as_mut();
     let mut launcher = JobLauncher::new(backend, subject.ranks, &placement, schedule, options.seed, &mut log, session);
     (launcher.arms, launcher.subjects) = (compared.arms.clone(), compared.subjects.clone());
-    (launcher.way, launcher.arrivals) = (options.deploy, task.arrivals.clone());
+    (launcher.way, launcher.arrivals) = (options.deploy, request.arrivals.clone());
     let known_time = |cell: &Cell| Some((*cell, subject.default_time(*cell)?));
     launcher.lateness = subject.cells.iter().filter_map(known_time).collect();
     launcher.middle = options.middle.unwrap_or_default();
     launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
-    let looks = Looks::between(first, task.most_blocks);
+    let looks = Looks::between(first, request.most_blocks);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,
@@ -105,7 +105,7 @@ pub(super) fn compare_tuning(
     };
     let comparison = Comparison {
         stage,
-        base: &task.base,
+        base: &request.base,
         arms: &arms,
         demand: &|arm, it| compared.demand(subject, arm, it),
         weight: &|arm, it| compared.weight(options.condition, arm, it),
@@ -123,26 +123,26 @@ pub(super) fn compare_tuning(
         let digests = whole.whole().digests();
         WholeValidation { digests, compared: found.of(arm).map(describe), failed: find_failure(&found, arm) }
     });
-    Ok(Outcome { validation, whole, log, stage })
+    Ok(ComparisonResult { validation, whole, log, stage })
 }
 
 /// Pairs of launches before the first look, and the time of a launch after its start.
 fn plan_launches(
-    task: &Task<'_>,
+    request: &ComparisonRequest<'_>,
     startup: Seconds,
     arms: usize,
     subjects: usize,
     session: &mut Session<'_>,
 ) -> (u32, Option<Seconds>) {
-    let (pairs, jobs) = (task.options.pairs, 1.0 + arms as f64);
+    let (pairs, jobs) = (request.options.pairs, 1.0 + arms as f64);
     let per_block = jobs * (startup.0 + measuring_time(startup, subjects));
-    let affordable = task.limit.map_or(pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
+    let affordable = request.limit.map_or(pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
     let first = pairs.min(affordable.max(LEAST_BLOCKS));
     if first < pairs {
         session.say(&format!("starting a job takes {startup}: {first} pairs of launches instead of {pairs}"));
     }
     let launches = f64::from(first) * jobs;
-    (first, task.limit.map(|limit| Seconds((limit.0 / launches - startup.0).max(0.0))))
+    (first, request.limit.map(|limit| Seconds((limit.0 / launches - startup.0).max(0.0))))
 }
 
 /// The arms of a comparison, and the calls by which they are compared.
@@ -152,7 +152,7 @@ struct ArmCalls {
     rules: Option<Settings>,
     /// The whole tuning, if it has settings.
     tuning: Option<Settings>,
-    calls: Calls,
+    calls: CallsByCondition,
     /// Weights of the requested sizes.
     asked: CellWeights,
     /// What settings could harm.
@@ -163,18 +163,18 @@ struct ArmCalls {
 
 impl ArmCalls {
     fn new(
-        task: &Task<'_>,
+        request: &ComparisonRequest<'_>,
         stage: Stage,
         subject: &ValidationSubject,
         whole: Option<&Published>,
         started: &Started,
     ) -> Result<Self, WorkflowError> {
-        let mut calls = Calls::new(subject, task.options.condition, &task.arrivals);
+        let mut calls = CallsByCondition::new(subject, request.options.condition, &request.arrivals);
         if stage.is_again() {
             calls.others.clear();
         }
         let mut arms = Arms::default();
-        let rules_job = || subject.job().into_iter().chain(task.base.clone()).collect();
+        let rules_job = || subject.job().into_iter().chain(request.base.clone()).collect();
         let rules = (!subject.is_empty()).then(|| arms.add(rules_job())).transpose()?;
         let asked = whole.map(Published::weights).unwrap_or_default();
         let tuning = whole.map(|whole| arms.add(whole.switch().by_name())).transpose()?;

@@ -48,9 +48,9 @@ use crate::{time_budget, tuning};
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
 
-/// Most blocks of a later stretch: it looks for what was confirmed.
+/// Largest number of blocks when confirmed rules are compared again.
 const MOST_AGAIN: u32 = 16;
-use compare::{Outcome, Task, compare_tuning};
+use compare::{ComparisonRequest, ComparisonResult, compare_tuning};
 use revert::{OtherLayouts, remove_unconfirmed};
 pub(crate) use subject::ValidationSubject;
 
@@ -149,9 +149,10 @@ pub fn validate(
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let base = Settings::new();
-    let task = Task { options, arrivals, home: &home, stage: None, base, limit, most_blocks: MOST_BLOCKS };
-    let compared = compare_tuning(task, &mut subject, whole.as_ref(), &mut started, session);
-    let Outcome { mut validation, whole, mut log, stage } =
+    let request =
+        ComparisonRequest { options, arrivals, home: &home, stage: None, base, limit, most_blocks: MOST_BLOCKS };
+    let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
+    let ComparisonResult { mut validation, whole, mut log, stage } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
     let mut layouts = OtherLayouts::default();
     if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
@@ -390,7 +391,7 @@ impl ProvenRun<'_, '_> {
                 ..experiment.system.clone()
             })
         };
-        let comparison = Task {
+        let request = ComparisonRequest {
             options: &validating,
             arrivals: experiment.arrivals.clone(),
             home,
@@ -399,7 +400,7 @@ impl ProvenRun<'_, '_> {
             limit: task.limit,
             most_blocks,
         };
-        let compared = compare_tuning(comparison, &mut subject, None, started, session);
+        let compared = compare_tuning(request, &mut subject, None, started, session);
         let Some(found) = compared.map_err(|error| error.while_tuning(&run))?.validation else { return Ok(false) };
         let found = task.add_earlier(found, &published.state);
         let (layouts, untimed) = (OtherLayouts::of(published, layout)?, subject.list_untimed(&found));

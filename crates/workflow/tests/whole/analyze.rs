@@ -9,11 +9,11 @@ use collrules_rules::hazard::RankRange;
 use collrules_rules::{Collective, RuleTable};
 use collrules_workflow::publish::Published;
 
-use crate::stage::Stage;
+use crate::stage::TuningFixture;
 
 #[test]
 fn what_was_reverted_stays_reverted_in_later_analyses() {
-    let (mut stage, published) = Stage::tuned("--simulate=deceptive");
+    let (mut stage, published) = TuningFixture::tuned("--simulate=deceptive");
     let reverted = published.validation.unwrap().reverted;
     assert!(!reverted.is_empty());
     // Other criteria make other rules, which have another digest.
@@ -39,9 +39,9 @@ fn what_was_reverted_stays_reverted_in_later_analyses() {
 
 #[test]
 fn a_validation_of_other_rules_changes_no_decision() {
-    let (mut stage, published) = Stage::tuned("--simulate=stale --no-validate");
+    let (mut stage, published) = TuningFixture::tuned("--simulate=stale --no-validate");
     assert!(!published.findings.table.is_empty());
-    let (other, _) = Stage::tuned("--simulate=deceptive");
+    let (other, _) = TuningFixture::tuned("--simulate=deceptive");
     let foreign = other.run().validation().unwrap().unwrap();
     let all =
         RevertedRange { collective: Collective::Bcast, ranks: RankRange { first: 0, end: None }, lookup: (0, None) };
@@ -53,7 +53,7 @@ fn a_validation_of_other_rules_changes_no_decision() {
 
 #[test]
 fn rules_that_were_changed_are_neither_proven_nor_compared() {
-    let (stage, published) = Stage::tuned("--simulate=stale");
+    let (stage, published) = TuningFixture::tuned("--simulate=stale");
     let intact = Published::open(&stage.path()).unwrap();
     assert!(intact.validation.is_some() && intact.left_out.is_empty());
     assert_eq!(intact.proof, published.proof);

@@ -17,7 +17,7 @@ use collrules_runner::wire::WorkerEvent;
 use collrules_workflow::campaign::Begin;
 use collrules_workflow::tune::tune;
 
-use crate::stage::{Stage, means};
+use crate::stage::{TuningFixture, means};
 
 /// The planted time of each candidate of each cell, in seconds.
 type Planted = BTreeMap<(Cell, Candidate), f64>;
@@ -77,8 +77,8 @@ fn share(gains: &BTreeMap<Collective, (f64, f64)>) -> f64 {
 
 /// Tunes a simulated cluster with this many slots, 32 on a node, and returns the share of the attainable log gain that the
 /// rules have, with the gains of each collective.
-fn tune_within(budget: &str, slots: u32, words: &str) -> (f64, BTreeMap<Collective, (f64, f64)>, Stage) {
-    let mut stage = Stage::new();
+fn tune_within(budget: &str, slots: u32, words: &str) -> (f64, BTreeMap<Collective, (f64, f64)>, TuningFixture) {
+    let mut stage = TuningFixture::new();
     let words = format!(
         "--simulate --simulated-slots {slots} --simulated-ppn 32 --np 2:{slots} --sizes 1:1M --segments 8K,64K \
          --fanouts 2,4 --refine 2 --refine-width 1.25 --budget {budget} {words}"

@@ -13,7 +13,7 @@ use collrules_tuner::{Observations, analyze_under};
 use collrules_workflow::campaign::{Begin, measure};
 use collrules_workflow::publish::Published;
 
-use crate::stage::{Stage, means, tuning};
+use crate::stage::{TuningFixture, means, tuning};
 
 /// With latency a = 10 µs and byte time b = 1 ns, 8 ranks:
 ///
@@ -25,8 +25,9 @@ use crate::stage::{Stage, means, tuning};
 /// Times have 2 % of noise of their own; over 48 rounds and more a median is good to about half a per cent.
 #[test]
 fn crossovers_of_the_cost_model_are_recovered() {
-    let (stage, Published { findings, .. }) =
-        Stage::tuned("--simulate --np 2,8 --sizes 8K,16K,32K,512K,1M --segments 8K,64K --refine 0 --no-validate");
+    let (stage, Published { findings, .. }) = TuningFixture::tuned(
+        "--simulate --np 2,8 --sizes 8K,16K,32K,512K,1M --segments 8K,64K --refine 0 --no-validate",
+    );
     let crossover = |below, above| -> &Crossover {
         let wanted = (Collective::Bcast, Ranks(8), below, above);
         let is_wanted = |it: &&Crossover| (it.collective, it.ranks, it.below, it.above) == wanted;
@@ -54,7 +55,7 @@ fn crossovers_of_the_cost_model_are_recovered() {
 /// algorithms a.
 #[test]
 fn the_barrier_of_the_cost_model_is_improved() {
-    let (_stage, Published { findings, proof, .. }) = Stage::tuned("--simulate --np 2,8 --ops barrier");
+    let (_stage, Published { findings, proof, .. }) = TuningFixture::tuned("--simulate --np 2,8 --ops barrier");
     assert!(proof.iter().any(|fact| matches!(fact, ProofFact::Rules { cells: 2, .. })), "{proof:?}");
     let served = |ranks| findings.table.lookup(Collective::Barrier, ranks, 0).algorithm;
     assert!([3, 4].contains(&served(8)), "{}", served(8));
@@ -70,7 +71,7 @@ fn the_barrier_of_the_cost_model_is_improved() {
 /// Binomial takes 3a + 7bm, linear 7a + 7bm: binomial is never slower, and it alone is used for all sizes.
 #[test]
 fn scatter_has_one_algorithm_for_all_sizes() {
-    let (_stage, published) = Stage::tuned("--simulate --ops scatter");
+    let (_stage, published) = TuningFixture::tuned("--simulate --ops scatter");
     for bytes in [0, 1, 1 << 10, 1 << 24, u64::MAX] {
         assert_eq!(published.findings.table.lookup(Collective::Scatter, 8, bytes), Choice::plain(2));
     }
@@ -80,7 +81,7 @@ fn scatter_has_one_algorithm_for_all_sizes() {
 fn the_same_seed_gives_the_same_run() {
     let samples = |seed| {
         let words = format!("--simulate --ops bcast,scatter,barrier --np 4 --sizes 1K,64K --seed {seed}");
-        Stage::tuned(&words).0.read(rundir::SAMPLES)
+        TuningFixture::tuned(&words).0.read(rundir::SAMPLES)
     };
     let first = samples(1);
     assert_eq!(first, samples(1));
@@ -90,7 +91,7 @@ fn the_same_seed_gives_the_same_run() {
 /// The samples of a run can be decided on again, with the same or other criteria, and earlier findings stay.
 #[test]
 fn a_run_is_analysed_again() {
-    let (mut stage, published) = Stage::tuned("--simulate --ops bcast,scatter,barrier");
+    let (mut stage, published) = TuningFixture::tuned("--simulate --ops bcast,scatter,barrier");
     let (table, before) = (published.findings.table, stage.read(rundir::FINDINGS));
     assert_eq!(stage.analyze(Some("same"), "").findings.table, table);
     assert!(stage.analyze(Some("other"), "--min-gain 100").findings.table.rules() < table.rules());
@@ -101,7 +102,7 @@ fn a_run_is_analysed_again() {
 #[test]
 fn reference_algorithms_change_no_rule() {
     // What fresh launches take back is not in the samples.
-    let (stage, Published { findings: found, .. }) = Stage::tuned(
+    let (stage, Published { findings: found, .. }) = TuningFixture::tuned(
         "--simulate --np 4,6 --ops bcast,allreduce,scatter --refine 0 --keep-slow --reference --no-validate",
     );
     assert!(!found.table.is_empty());
@@ -119,7 +120,7 @@ fn reference_algorithms_change_no_rule() {
 /// 60 000 B on 4 ranks; on 6 ranks at 37 500 B. The played times are those of the formulas.
 #[test]
 fn played_reference_algorithms_cross_where_the_formulas_do() {
-    let mut stage = Stage::new();
+    let mut stage = TuningFixture::new();
     let only = "--only bcast:chan:short,bcast:chan:long --keep-slow --launches 6";
     let options = tuning(&format!("--simulate --np 4,6 --sizes 37000,38000,59400,60600 {only}"));
     let begin = Begin::tuning(options, stage.path());
@@ -150,7 +151,7 @@ fn played_reference_algorithms_cross_where_the_formulas_do() {
 /// Rules from the same timings keep each kind of bits that they have to keep.
 #[test]
 fn rules_keep_the_bits_that_they_have_to_keep() {
-    let (mut stage, tuned) = Stage::tuned(
+    let (mut stage, tuned) = TuningFixture::tuned(
         "--simulate=deceptive --np 5,8 --ops allreduce,reduce,reduce_scatter,scan --sizes 16,4K,256K --refine 0 \
          --no-validate",
     );
@@ -173,8 +174,8 @@ fn rules_keep_the_bits_that_they_have_to_keep() {
 }
 
 /// Tunes bcast; returns the algorithms of the rules as well.
-fn tune_bcast(words: &str) -> (Vec<u32>, Stage, Published) {
-    let (stage, published) = Stage::tuned(&format!("--sizes 64K:1M --segments 64K --refine 0 {words}"));
+fn tune_bcast(words: &str) -> (Vec<u32>, TuningFixture, Published) {
+    let (stage, published) = TuningFixture::tuned(&format!("--sizes 64K:1M --segments 64K --refine 0 {words}"));
     let choices = published.findings.table.choices();
     (choices.map(|(.., choice)| choice.algorithm).filter(|id| *id != 0).collect(), stage, published)
 }
@@ -247,7 +248,7 @@ fn rules_can_be_decided_in_calls_of_programs() {
 fn rules_that_lose_in_place_are_removed() {
     let tune = |validate: &str| {
         let words = "--simulate=rotated --ops allreduce,bcast --sizes 4K,64K --refine 0";
-        let published = Stage::tuned(&format!("{words} {validate}")).1;
+        let published = TuningFixture::tuned(&format!("{words} {validate}")).1;
         let rules = published.findings.table.choices();
         let rules = rules.filter(|(of, .., choice)| *of == Collective::Allreduce && !choice.is_builtin()).count();
         (rules, published)

@@ -11,7 +11,7 @@ use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
 
 use crate::agreement::list_unlaunched;
-use crate::stage::{Stage, bcast, tuning, verdicts};
+use crate::stage::{TuningFixture, bcast, tuning, verdicts};
 
 /// Rules that lose at 1 MiB, as fresh launches show.
 const DECEIVED: &str = "--simulate=deceptive --sizes 4K,64K,1M --refine 0 --calls 20";
@@ -22,7 +22,7 @@ const HOST: &str = "--simulate=settings --simulated-slots 4 --simulated-ppn 4 --
 
 const FOUND: &str = "--setting smsc=^cma --setting btl_sm_eager_limit=16384";
 
-impl Stage {
+impl TuningFixture {
     /// Resumes the run with other options.
     fn resume_with(&mut self, words: &str) -> Published {
         let again = Begin { place: RunPlace::Resumed(self.path()), ..Begin::tuning(tuning(words), self.path()) };
@@ -38,7 +38,7 @@ impl Stage {
 fn rules_that_were_never_launched_are_not_confirmed() {
     let host = format!("{HOST} {FOUND}");
     for words in [&format!("{DECEIVED} --no-settings")[..], &host] {
-        let (mut stage, _) = Stage::tuned(&format!("{words} --min-gain 90"));
+        let (mut stage, _) = TuningFixture::tuned(&format!("{words} --min-gain 90"));
         let ruled = stage.resume_with(&format!("{words} --no-validate --min-gain 3"));
         assert!(!ruled.findings.changes_nothing());
         assert_eq!(list_unlaunched(&ruled), [], "{words}: {}", ruled.verdict());
@@ -54,7 +54,7 @@ fn rules_that_were_never_launched_are_not_confirmed() {
 /// rules that are left.
 #[test]
 fn a_lost_result_of_a_search_is_found_again() {
-    let (mut stage, published) = Stage::tuned(&format!("{HOST} {FOUND}"));
+    let (mut stage, published) = TuningFixture::tuned(&format!("{HOST} {FOUND}"));
     assert!(published.is_confirmed());
     std::fs::remove_file(stage.path().join(rundir::SETTINGS)).unwrap();
     let again = stage.resume().unwrap();
@@ -71,14 +71,14 @@ fn a_lost_result_of_a_search_is_found_again() {
 #[test]
 fn settings_with_values_that_fail_survive_an_interruption_anywhere() {
     let words = format!("{HOST} {FOUND} --calls 5 --setting coll_sm_priority=90 --setting btl_sm_fbox_threshold=1");
-    let (stage, published) = Stage::tuned(&words);
+    let (stage, published) = TuningFixture::tuned(&words);
     let found = published.settings.unwrap();
     assert!(!found.failed.is_empty() && found.chosen.is_some());
     let blocks = ComparisonLog::open(&stage.run()).unwrap();
     let is_of = |step: Step| blocks.launches().iter().filter(|it| it.stage == step).map(|it| it.block + 1).max();
     let searched: u32 = [Step::Rules, Step::Alone, Step::Foldover, Step::Tuning].into_iter().filter_map(is_of).sum();
     for patience in [searched / 2, searched - 1, searched, searched + 1].map(|blocks| blocks as usize) {
-        let mut stage = Stage::new();
+        let mut stage = TuningFixture::new();
         stage.patience = patience;
         let ended = stage.tune(&words);
         stage.patience = usize::MAX;
@@ -89,7 +89,7 @@ fn settings_with_values_that_fail_survive_an_interruption_anywhere() {
 
 #[test]
 fn an_interrupted_comparison_of_some_sizes_answers_no_question_about_all() {
-    let (mut stage, _) = Stage::tuned(&format!("{DECEIVED} --no-validate"));
+    let (mut stage, _) = TuningFixture::tuned(&format!("{DECEIVED} --no-validate"));
     stage.patience = 5;
     assert!(stage.validate("--budget none --pairs 6 --sizes 64K --np 8").is_err());
     stage.patience = usize::MAX;
@@ -101,9 +101,10 @@ fn an_interrupted_comparison_of_some_sizes_answers_no_question_about_all() {
 /// What was shown by many launches stays shown after a look with two of them.
 #[test]
 fn a_look_takes_no_confirmation() {
-    let (mut stage, published) = Stage::tuned(DECEIVED);
+    let (mut stage, published) = TuningFixture::tuned(DECEIVED);
     assert!(published.is_confirmed());
-    let files = |stage: &Stage| [rundir::RULES, rundir::MCA_PARAMS, rundir::ENVIRONMENT].map(|name| stage.read(name));
+    let files =
+        |stage: &TuningFixture| [rundir::RULES, rundir::MCA_PARAMS, rundir::ENVIRONMENT].map(|name| stage.read(name));
     let before = files(&stage);
     stage.pause = std::time::Duration::from_millis(100);
     for words in ["--budget 0.1s --pairs 2", "--budget 0.1s --pairs 2 --sizes 4K,64K --np 8"] {
@@ -116,7 +117,7 @@ fn a_look_takes_no_confirmation() {
 
 #[test]
 fn a_validation_times_all_that_settings_could_harm() {
-    let (mut stage, published) = Stage::tuned(&format!("{HOST} {FOUND}"));
+    let (mut stage, published) = TuningFixture::tuned(&format!("{HOST} {FOUND}"));
     let searched = published.settings.unwrap().chosen().unwrap().guarded.len();
     let whole = stage.validate("--budget 60s").unwrap().settings.unwrap().validation.unwrap().compared.unwrap();
     assert_eq!(whole.guarded.len(), searched);
@@ -125,7 +126,7 @@ fn a_validation_times_all_that_settings_could_harm() {
 /// A result of jobs that die is that they die.
 #[test]
 fn rules_whose_jobs_die_are_refuted_and_removed() {
-    let (mut stage, published) = Stage::tuned(DECEIVED);
+    let (mut stage, published) = TuningFixture::tuned(DECEIVED);
     assert!(published.is_confirmed());
     for earlier in [0, 3] {
         stage.healthy = Some(earlier);
@@ -140,7 +141,7 @@ fn rules_whose_jobs_die_are_refuted_and_removed() {
 /// Jobs read the file that `env.sh` names.
 #[test]
 fn a_changed_file_that_jobs_read_is_refused() {
-    let (mut stage, published) = Stage::tuned(DECEIVED);
+    let (mut stage, published) = TuningFixture::tuned(DECEIVED);
     let named = std::fs::read_dir(stage.path().join(rundir::TUNINGS)).unwrap().map(|entry| entry.unwrap().path());
     let digest = &published.tuning.unwrap().digests()[rundir::RULES];
     let pinned = named.into_iter().find(|path| path.display().to_string().contains(&digest[..12])).unwrap();
@@ -158,7 +159,7 @@ fn more_time_takes_no_confirmation() {
                           --calls 3";
     for seed in [499, 1, 2, 3] {
         let words = format!("{LITTLE} --seed {seed}");
-        let (mut stage, first) = Stage::tuned(&format!("{words} --budget 3s"));
+        let (mut stage, first) = TuningFixture::tuned(&format!("{words} --budget 3s"));
         let confirmed = |published: &Published| -> Vec<_> {
             let gains = published.gains();
             gains.iter().filter(|(_, gain)| gain.state.is_confirmed()).map(|(cell, _)| cell).collect()
@@ -175,7 +176,7 @@ fn more_time_takes_no_confirmation() {
 
 #[test]
 fn rules_that_were_not_compared_under_settings_are_said_to_be_left_out() {
-    let (_stage, published) = Stage::tuned(&format!("{HOST} {FOUND} --no-validate"));
+    let (_stage, published) = TuningFixture::tuned(&format!("{HOST} {FOUND} --no-validate"));
     assert!(!published.findings.changes_nothing());
     assert_eq!(published.settings.as_ref().unwrap().chosen().unwrap().rules, RulesUse::NotCompared);
     let count = |published: &Published| outcome::lines(&published.findings, &published.context(), "", None).len();

@@ -11,11 +11,12 @@ use collrules_rules::{Behaviour, Collective, Release, han};
 use collrules_workflow::validate::Validated;
 use collrules_workflow::{WorkflowError, publish};
 
-use crate::stage::{Stage, bcast};
+use crate::stage::{TuningFixture, bcast};
 
 #[test]
 fn calls_are_handed_over_from_han_and_compared_so() {
-    let (mut stage, published) = Stage::tuned("--simulate=han --ops bcast,reduce --np 2,8 --sizes 8,64K,4M --refine 0");
+    let (mut stage, published) =
+        TuningFixture::tuned("--simulate=han --ops bcast,reduce --np 2,8 --sizes 8,64K,4M --refine 0");
     let findings = &published.findings;
     assert_eq!(findings.han.rule(bcast(8)), HanRule::Simple, "{:?}", findings.han);
     assert_eq!(findings.han.rule(bcast(4 << 20)), HanRule::Delegate);
@@ -35,8 +36,8 @@ fn calls_are_handed_over_from_han_and_compared_so() {
 }
 
 /// A file of HAN's from elsewhere, with what comes of its validation on 8 ranks of 4 hosts.
-fn from_elsewhere(scenario: &str, han: &str, rules: Option<&str>) -> (Stage, Result<Validated, WorkflowError>) {
-    let mut stage = Stage::new();
+fn from_elsewhere(scenario: &str, han: &str, rules: Option<&str>) -> (TuningFixture, Result<Validated, WorkflowError>) {
+    let mut stage = TuningFixture::new();
     let [file, beside, out] = ["han-of-site.conf", "site.conf", "out"].map(|name| stage.directory.path().join(name));
     std::fs::write(&file, han).unwrap();
     let opened = match rules {

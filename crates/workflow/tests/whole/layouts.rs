@@ -4,7 +4,7 @@ use collrules_record::{Candidate, rundir};
 use collrules_rules::lint::{self, Severity};
 use collrules_rules::{Behaviour, Collective, Distribution, load};
 
-use crate::stage::Stage;
+use crate::stage::TuningFixture;
 
 /// Four nodes of two slots. On four ranks bcast by the binary tree takes 0.6 of the builtin's time at 1 KiB on full nodes and 1.5 with
 /// one rank per node, by the binomial one the other way round; by the chain 0.6 and 1.01 at 64 KiB, and by the pipeline two thirds in
@@ -14,8 +14,8 @@ const CLUSTER: &str = "--simulate=arranged --simulated-slots 8 --simulated-ppn 2
 
 #[test]
 fn one_campaign_measures_layouts_and_rules_serve_both() {
-    let (mut stage, published) = Stage::tuned(CLUSTER);
-    let served = |stage: &Stage| {
+    let (mut stage, published) = TuningFixture::tuned(CLUSTER);
+    let served = |stage: &TuningFixture| {
         stage.run().findings().unwrap().cells.iter().map(|cell| cell.served.algorithm).collect::<Vec<_>>()
     };
     assert_eq!(served(&stage), [0, 2, 3]);
@@ -33,7 +33,7 @@ fn one_campaign_measures_layouts_and_rules_serve_both() {
 /// 6.0 tells them apart, and uses rules of its own for each, as our reader reads the file.
 #[test]
 fn a_file_for_6_0_has_rules_for_each_layout() {
-    let (stage, _) = Stage::tuned(&format!("{CLUSTER} --simulated-release 6.0"));
+    let (stage, _) = TuningFixture::tuned(&format!("{CLUSTER} --simulated-release 6.0"));
     let version = Behaviour::from_version("6.0.0".parse().unwrap()).unwrap();
     let text = stage.read(rundir::RULES);
     let file = load(text.as_bytes(), &version).expect("6.0 reads it");

@@ -11,14 +11,14 @@ use collrules_rules::{Choice, Collective};
 use collrules_workflow::validate::as_measured;
 use collrules_workflow::{WorkflowError, publish};
 
-use crate::stage::{Stage, bcast, means, tuning, verdicts};
+use crate::stage::{TuningFixture, bcast, means, tuning, verdicts};
 
 /// Rules that lose from 256 KiB on, as fresh launches will show.
 const DECEIVED: &str = "--simulate=deceptive --sizes 4K,64K,1M --refine 0 --no-validate";
 
 #[test]
 fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
-    let (mut stage, _) = Stage::tuned(DECEIVED);
+    let (mut stage, _) = TuningFixture::tuned(DECEIVED);
     let [first, second, third] = [(); 3].map(|()| publish::open(&stage.path(), None).unwrap());
     let options = tuning(DECEIVED);
     assert_eq!(
@@ -52,8 +52,8 @@ fn a_comparison_that_was_given_up_is_resumed_and_repairs_a_run() {
 /// loses.
 #[test]
 fn a_run_is_spot_checked_compared_and_repaired() {
-    let (mut stage, _) = Stage::tuned(DECEIVED);
-    let rules = |stage: &Stage| {
+    let (mut stage, _) = TuningFixture::tuned(DECEIVED);
+    let rules = |stage: &TuningFixture| {
         let text = stage.read(rundir::RULES);
         (text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>(), text)
     };
@@ -84,7 +84,7 @@ fn a_run_is_spot_checked_compared_and_repaired() {
 
 #[test]
 fn a_validation_keeps_to_its_time_and_leaves_nothing_unconfirmed() {
-    let (mut stage, _) = Stage::tuned(DECEIVED);
+    let (mut stage, _) = TuningFixture::tuned(DECEIVED);
     stage.launches.set(0);
     stage.pause = Duration::from_millis(200);
     let validated = stage.validate("--budget 2s --repair").unwrap();
@@ -98,7 +98,7 @@ fn a_validation_keeps_to_its_time_and_leaves_nothing_unconfirmed() {
 /// is made.
 #[test]
 fn a_repair_that_fails_is_not_claimed() {
-    let (mut stage, published) = Stage::tuned(DECEIVED);
+    let (mut stage, published) = TuningFixture::tuned(DECEIVED);
     let run = &published.run;
     let content = |name| (name, stage.read(name));
     let kept = [rundir::RULES, rundir::FINDINGS].map(content);
@@ -143,7 +143,7 @@ const JSON: &str = r#"{"collectives": {"bcast": [{"comm_size_min": 8, "comm_size
 /// one is written beside the result, in its format.
 #[test]
 fn a_file_of_others_is_repaired_into_the_directory_of_the_result() {
-    let mut stage = Stage::new();
+    let mut stage = TuningFixture::new();
     let at = |name: &str| stage.directory.path().join(name);
     let (site, target, link) = (at("site"), at("site/tuned.conf"), at("rules.conf"));
     fs::create_dir(&site).unwrap();
@@ -175,7 +175,7 @@ fn a_file_of_others_is_repaired_into_the_directory_of_the_result() {
 /// have a probability of 1.6 %.
 #[test]
 fn rules_without_effect_are_found_to_have_none() {
-    let mut stage = Stage::new();
+    let mut stage = TuningFixture::new();
     let file = stage.directory.path().join("rules.conf");
     fs::write(&file, "1\n7\n3\n2 1\n0 0 0 0\n8 1\n0 8 0 0\n9 1\n0 0 0 0\n").unwrap();
     let opened = publish::open(&file, None).unwrap();

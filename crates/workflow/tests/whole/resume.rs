@@ -14,12 +14,12 @@ use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace, prepare};
 use collrules_workflow::tune::tune;
 
-use crate::stage::{Stage, job_ending_in, tuning};
+use crate::stage::{TuningFixture, job_ending_in, tuning};
 
 #[test]
 fn jobs_that_die_cost_no_result() {
-    let (_, expected) = Stage::tuned("--simulate=stale");
-    let mut stage = Stage::new();
+    let (_, expected) = TuningFixture::tuned("--simulate=stale");
+    let mut stage = TuningFixture::new();
     stage.deaths = 4;
     let published = stage.tune("--simulate=stale").expect("tunes all the same");
     assert_eq!(published.findings.table.collectives().count(), expected.findings.table.collectives().count());
@@ -28,7 +28,7 @@ fn jobs_that_die_cost_no_result() {
 
 #[test]
 fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
-    let mut stage = Stage::new();
+    let mut stage = TuningFixture::new();
     (stage.deaths, stage.failures) = (u32::MAX, 0);
     let error = stage.tune("--simulate=stale").map(drop).unwrap_err();
     let WorkflowError::Incomplete { samples, .. } = error else { panic!("{error}") };
@@ -47,7 +47,7 @@ fn a_run_that_was_given_up_is_resumed_with_its_own_options() {
 
 #[test]
 fn the_rest_of_a_job_is_recorded_as_a_time() {
-    let mut stage = Stage::new();
+    let mut stage = TuningFixture::new();
     stage.allocation = Some(job_ending_in(125.0));
     let begin = Begin::tuning(tuning("--simulate=stale --budget rest"), stage.path());
     stage.play(|session| prepare(&begin, session)).map(drop).unwrap();
@@ -59,9 +59,10 @@ fn the_rest_of_a_job_is_recorded_as_a_time() {
 #[test]
 fn only_another_budget_reopens_a_comparison() {
     const WORDS: &str = "--simulate=stale --refine 0 --no-settings --calls 20 --launches 2";
-    let begin =
-        |stage: &Stage, budget: &str| Begin::tuning(tuning(&format!("{WORDS} --budget {budget}")), stage.path());
-    let mut stage = Stage::new();
+    let begin = |stage: &TuningFixture, budget: &str| {
+        Begin::tuning(tuning(&format!("{WORDS} --budget {budget}")), stage.path())
+    };
+    let mut stage = TuningFixture::new();
     stage.allocation = Some(job_ending_in(125.0));
     let first = begin(&stage, "300s");
     let mut validation = stage.play(|session| tune(&first, session)).unwrap().validation.unwrap();
@@ -89,8 +90,8 @@ fn left_behind(run: &Path) -> (Vec<ArmLaunch>, Vec<(&'static str, String)>) {
 }
 
 /// A tuning that is interrupted in every block of its comparisons ends like one that was not.
-fn interrupt_in_each_block(words: &str) -> Stage {
-    let (mut stage, _) = Stage::tuned(words);
+fn interrupt_in_each_block(words: &str) -> TuningFixture {
+    let (mut stage, _) = TuningFixture::tuned(words);
     let (launches, results) = left_behind(&stage.path());
     // In the same place, since files name it: arms are told by their digests.
     std::fs::rename(stage.path(), stage.directory.path().join("first")).unwrap();

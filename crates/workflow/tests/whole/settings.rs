@@ -9,12 +9,12 @@ use collrules_record::state::TuningState;
 use collrules_rules::{Collective, Release};
 
 use crate::agreement::contradictions;
-use crate::stage::{Stage, means};
+use crate::stage::{TuningFixture, means};
 
 const HOST: &str = "--simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --launches 2 --refine 0 \
                     --ops bcast,allreduce --sizes 8,512,4K,32K,256K,1M";
 
-impl Stage {
+impl TuningFixture {
     fn settings(&self) -> SettingsFindings {
         self.run().settings().unwrap().unwrap()
     }
@@ -24,7 +24,7 @@ impl Stage {
 /// confirms it; a choice that harms, or with which jobs crash, is refuted by one and removed.
 #[test]
 fn planted_settings_are_found_and_what_harms_or_fails_is_removed() {
-    let (mut stage, _) = Stage::tuned(&format!("{HOST} --no-validate --budget 60s"));
+    let (mut stage, _) = TuningFixture::tuned(&format!("{HOST} --no-validate --budget 60s"));
     assert_eq!(contradictions(&stage.path()), [""; 0]);
     let found = stage.settings();
     let chosen = found.chosen().unwrap().settings.clone();
@@ -46,7 +46,7 @@ fn planted_settings_are_found_and_what_harms_or_fails_is_removed() {
     stage.resume().unwrap();
     assert_eq!(stage.read(rundir::MCA_PARAMS), parameters);
 
-    let validate = |stage: &mut Stage, repair: &str| {
+    let validate = |stage: &mut TuningFixture, repair: &str| {
         let validated = stage.validate(&format!("--budget 30s {repair}")).unwrap();
         (validated.loses(), validated.settings.unwrap())
     };
@@ -74,7 +74,7 @@ const SCATTER_ALLGATHER: u32 = 8;
 
 #[test]
 fn rules_are_compared_under_the_chosen_settings() {
-    let (mut stage, _) = Stage::tuned(&format!("{HOST} --budget 60s"));
+    let (mut stage, _) = TuningFixture::tuned(&format!("{HOST} --budget 60s"));
     let found = stage.settings();
     let chosen = found.chosen().unwrap();
     assert_eq!(chosen.rules, RulesUse::Shared);
@@ -97,11 +97,11 @@ fn rules_are_compared_under_the_chosen_settings() {
 #[test]
 fn settings_are_left_out_when_told_so_or_without_time() {
     for words in ["--budget 60s --no-settings", "--budget 4s"] {
-        let (_stage, published) = Stage::tuned(&format!("{HOST} --no-validate {words}"));
+        let (_stage, published) = TuningFixture::tuned(&format!("{HOST} --no-validate {words}"));
         assert!(published.settings.is_none(), "{words}");
     }
     let own = "--budget 30s --only-settings --setting btl_sm_eager_limit=32768 --setting env:NOTHING=1,2";
-    let (stage, published) = Stage::tuned(&format!("{HOST} --no-validate {own}"));
+    let (stage, published) = TuningFixture::tuned(&format!("{HOST} --no-validate {own}"));
     assert_eq!(contradictions(&stage.path()), [""; 0]);
     assert_eq!(published.settings.unwrap().chosen, None, "it harms short messages");
 }

@@ -125,7 +125,7 @@ impl Backend for Mortal {
 }
 
 /// Directory of a test, and what happened in it.
-pub(crate) struct Stage {
+pub(crate) struct TuningFixture {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) notes: Vec<String>,
     pub(crate) concluded: usize,
@@ -144,7 +144,7 @@ pub(crate) struct Stage {
     pub(crate) allocation: Option<Allocation>,
 }
 
-impl Stage {
+impl TuningFixture {
     pub(crate) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().unwrap(),

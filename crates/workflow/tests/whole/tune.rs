@@ -9,11 +9,11 @@ use collrules_rules::{Choice, Collective, Release};
 use collrules_workflow::publish::Published;
 
 use crate::agreement::contradictions;
-use crate::stage::{Stage, bcast, means, tuning, verdicts};
+use crate::stage::{TuningFixture, bcast, means, tuning, verdicts};
 
 #[test]
 fn tuning_leaves_proven_and_compared_rules_and_its_options() {
-    let (stage, published) = Stage::tuned("--simulate=stale");
+    let (stage, published) = TuningFixture::tuned("--simulate=stale");
     assert!(!published.findings.table.is_empty(), "an outdated builtin can be beaten");
     assert!(published.validation.as_ref().is_some_and(|validation| !validation.loses()));
     assert_eq!((stage.concluded, stage.compared), (1, 2), "once more at the end");
@@ -26,7 +26,7 @@ fn tuning_leaves_proven_and_compared_rules_and_its_options() {
 
 #[test]
 fn the_fastest_builtin_keeps_its_calls() {
-    let (stage, published) = Stage::tuned("--simulate=fastest --ops bcast,scatter,barrier");
+    let (stage, published) = TuningFixture::tuned("--simulate=fastest --ops bcast,scatter,barrier");
     assert!(published.findings.table.is_empty());
     assert!(means(&published.run.file(rundir::RULES), Release::V4_1).is_empty(), "a legal file without rules");
     for name in [rundir::MCA_PARAMS, rundir::REPORT, rundir::MANIFEST, rundir::SAMPLES] {
@@ -41,7 +41,7 @@ fn the_fastest_builtin_keeps_its_calls() {
 #[test]
 fn rules_that_do_not_hold_in_fresh_launches_are_reverted() {
     let (mut stage, Published { validation, findings, run, .. }) =
-        Stage::tuned("--simulate=deceptive --np 2,8 --sizes 32K:1M");
+        TuningFixture::tuned("--simulate=deceptive --np 2,8 --sizes 32K:1M");
     assert_eq!(contradictions(&stage.path()), [""; 0]);
     let validation = validation.unwrap();
     assert!(!validation.loses() && validation.is_confirmed());

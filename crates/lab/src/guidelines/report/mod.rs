@@ -38,13 +38,13 @@ pub fn document(checked: &Checked) -> Document {
     blocks.push(Block::open("violations", format!("Violations{without}, the worst first"), vec![violations]));
     let suspects = sentences::suspects(checked);
     let suspects = if suspects.is_empty() { Vec::new() } else { vec![Block::Ranking(suspects)] };
-    blocks.push(Block::part("suspects", "Suspects: slower as far as the times tell, undecided", suspects));
+    blocks.push(Block::section("suspects", "Suspects: slower as far as the times tell, undecided", suspects));
     let mut reports: Vec<Block> = sentences::upstream(checked).into_iter().map(Block::Prose).collect();
     if !reports.is_empty() {
         reports.insert(0, Block::prose("No rule cures these."));
     }
-    blocks.push(Block::part("upstream", "For a report to the developers", reports));
-    blocks.push(Block::part("left-out", "Not measured", vec![Block::List(sentences::left_out(checked))]));
+    blocks.push(Block::section("upstream", "For a report to the developers", reports));
+    blocks.push(Block::section("left-out", "Not measured", vec![Block::List(sentences::left_out(checked))]));
     Document {
         subject: "performance guidelines".to_owned(),
         simulated: checked.simulated,

@@ -101,5 +101,5 @@ pub(super) fn numbers(study: &Study) -> Block {
     let what =
         "Numbers of cases (ranks with message sizes) against the default; speedup and distance over all of them.";
     let heads = ["collective", "algorithm", "faster:", "slower:", "no difference:", "speedup:", "distance:"];
-    Block::part("", "In numbers", vec![Block::Table(Table::new(heads, rows).about(what))])
+    Block::section("", "In numbers", vec![Block::Table(Table::new(heads, rows).about(what))])
 }

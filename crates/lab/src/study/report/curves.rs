@@ -24,7 +24,7 @@ pub(super) fn part(study: &Study, about: &About<'_>) -> Block {
                 the time between two bends.";
     let heads = ["collective", "curve", "algorithm", "highest at:", "end over highest:", "steps", "powers"];
     let table = Table::new(heads, curves.into_iter().map(|curve| row(study, curve))).about(what);
-    Block::part("", "Peaks, steps and powers", vec![Block::Table(table)])
+    Block::section("", "Peaks, steps and powers", vec![Block::Table(table)])
 }
 
 fn row(study: &Study, curve: &Curve) -> [String; 7] {

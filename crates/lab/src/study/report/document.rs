@@ -29,7 +29,7 @@ pub(in crate::study) fn document(
     let link = |figure: &StudyFigure| Block::Prose(format!("![{}]({})", figure.subject, figure.file));
     let mut blocks = vec![
         numbers(study),
-        Block::part("", "Figures", drawn.into_iter().map(link).collect()),
+        Block::section("", "Figures", drawn.into_iter().map(link).collect()),
         curves::part(study, about),
     ];
     blocks.extend(references::parts(&[("", study)], &about.definition.claims, |_| true));

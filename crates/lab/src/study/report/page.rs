@@ -48,7 +48,7 @@ impl About<'_> {
     ) -> Document {
         let question = self.definition.question.trim().to_owned();
         let origin = [question].into_iter().chain(measured).chain(self.remarks.clone()).collect();
-        blocks.push(Block::part("", "Command", vec![Block::Commands(vec![self.command.clone()])]));
+        blocks.push(Block::section("", "Command", vec![Block::Commands(vec![self.command.clone()])]));
         let subject = self.definition.title.trim().to_owned();
         Document { subject, simulated, answer, origin, blocks, ..Document::default() }
     }

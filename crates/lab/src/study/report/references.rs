@@ -57,7 +57,7 @@ fn part<const N: usize>(
         rows.map(|row| first.iter().cloned().chain(row).collect::<Vec<_>>()).collect::<Vec<_>>()
     };
     let heads = named.then_some("variant").into_iter().chain(heads);
-    Block::part("", title, vec![Block::Table(Table::new(heads, studies.iter().flat_map(own)).about(what))])
+    Block::section("", title, vec![Block::Table(Table::new(heads, studies.iter().flat_map(own)).about(what))])
 }
 
 /// The best class over a range of sizes, next to the claim of others.
@@ -153,7 +153,7 @@ pub(super) fn machine(study: &Study) -> Option<Block> {
         ),
         false => Block::Table(Table::new(heads, rows).about(what)),
     };
-    (!study.rivalries.is_empty()).then(|| Block::part("", "Costs of messages", vec![block]))
+    (!study.rivalries.is_empty()).then(|| Block::section("", "Costs of messages", vec![block]))
 }
 
 /// The times of a rotation over that of a message, at both ends of a range of sizes.

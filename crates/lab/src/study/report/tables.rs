@@ -22,7 +22,7 @@ pub(super) fn part(study: &Study) -> Block {
                   names it.";
     let mut blocks = vec![Block::prose(legend)];
     blocks.extend(collectives(study).into_iter().map(|collective| table(study, collective)));
-    Block::part("", "Times", blocks)
+    Block::section("", "Times", blocks)
 }
 
 fn table(study: &Study, collective: Collective) -> Block {
@@ -38,7 +38,7 @@ fn table(study: &Study, collective: Collective) -> Block {
     let heads = ["ranks:"].into_iter().chain(sized.then_some("message:")).chain(bounded.then_some("bound:"));
     let names = candidates.iter().map(|candidate| name(study, collective, *candidate) + ":");
     let table = Block::table(heads.map(str::to_owned).chain(names), own().map(row));
-    Block::part("", collective.to_string(), vec![table])
+    Block::section("", collective.to_string(), vec![table])
 }
 
 fn micros(time: Estimate) -> String {

@@ -41,7 +41,7 @@ pub(in crate::study) fn variants(
     let link = |StudyVariant { name, directory, .. }: &StudyVariant| format!("[{name}]({directory}/README.md)");
     let links = Block::List(compared.iter().map(link).collect());
     let studies: Vec<NamedStudy<'_>> = compared.iter().map(|it| (it.name.as_str(), &it.study)).collect();
-    let mut blocks = vec![Block::part("", "Studies", vec![links]), costs(compared, noun)];
+    let mut blocks = vec![Block::section("", "Studies", vec![links]), costs(compared, noun)];
     blocks.extend(parts(&studies, &about.definition.claims, Rivalry::is_of_references));
     about.document(compared.iter().any(|it| it.study.simulated), answers(compared), order, blocks)
 }
@@ -104,5 +104,5 @@ fn costs(compared: &[StudyVariant], noun: &str) -> Block {
         )
     });
     let heads = ["collective", "ranks:", "algorithm", "message:", noun, "times as long:"];
-    Block::part("", format!("Cost of the {noun}"), vec![Block::Table(Table::new(heads, rows).about(&what))])
+    Block::section("", format!("Cost of the {noun}"), vec![Block::Table(Table::new(heads, rows).about(&what))])
 }

@@ -181,7 +181,7 @@ fn distributions_are_looked_at() {
         [comm_rule("\"one-per-node\"", 1), comm_rule("\"single-node\"", 2), comm_rule("\"any\"", 3)].join(",");
     let loaded = accepted(bcast(&comm_rules), "6.0");
     let found = Distribution::ALL
-        .map(|distribution| loaded.serve(Collective::Bcast, Ranks(4), 0, distribution).choice.algorithm);
+        .map(|distribution| loaded.lookup_by_size(Collective::Bcast, Ranks(4), 0, distribution).choice.algorithm);
     assert_eq!(found, [3, 1, 2]);
     let table = |distribution| loaded.to_table_for(distribution).lookup(Collective::Bcast, 4, 0).algorithm;
     assert_eq!(Distribution::ALL.map(table), [3, 1, 2]);

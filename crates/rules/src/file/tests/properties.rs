@@ -66,7 +66,10 @@ fn slowly(loaded: &Loaded, id: u32, ranks: u32, bytes: u64, distribution: Distri
     let walk = |passes: &mut dyn Iterator<Item = bool>| passes.take_while(|passes| *passes).count().saturating_sub(1);
     let comm_rule = if loaded.behaviour.first_match {
         let fits = |comm_rule: &CommRule| (i64::from(comm_rule.min)..=i64::from(comm_rule.max)).contains(&ranks);
-        rules.comm_rules.iter().position(|comm_rule| comm_rule.distribution.serves(distribution) && fits(comm_rule))?
+        rules
+            .comm_rules
+            .iter()
+            .position(|comm_rule| comm_rule.distribution.applies_to(distribution) && fits(comm_rule))?
     } else {
         walk(&mut rules.comm_rules.iter().map(|comm_rule| i64::from(comm_rule.min) <= ranks))
     };
@@ -138,7 +141,7 @@ fn check_lookups(loaded: &Loaded, ranks: u32, bytes: u64) -> Result<(), TestCase
     for collective in Collective::ALL {
         for (distribution, table) in Distribution::ALL.into_iter().zip(&tables) {
             for bytes in [bytes, 0, i64::MAX as u64 - 1, i64::MAX as u64] {
-                let lookup = loaded.serve(collective, Ranks(ranks), bytes, distribution);
+                let lookup = loaded.lookup_by_size(collective, Ranks(ranks), bytes, distribution);
                 let expected = slowly(loaded, collective.id(), ranks, bytes, distribution);
                 prop_assert_eq!(lookup.rule.map(|rule| (rule.comm_rule, rule.rule)), expected);
                 prop_assert_eq!(lookup.choice, table.lookup(collective, ranks.into(), bytes));

@@ -9,7 +9,7 @@ use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
 use super::super::data::{Buffers, Data, KnownElement};
-use super::super::program::{Extra, Peers, Prepared};
+use super::super::program::{Extra, Peers, PreparedProgram};
 use super::SALT;
 use crate::ffi::{CallResult, MpiErrorClass};
 
@@ -96,7 +96,7 @@ fn outcome<T: KnownElement + Send>(
                     let mut extra = Extra::new(&extra).expect("small");
                     data.fill(SALT);
                     planted(rank, &mut steps);
-                    let prepared = Prepared::of_call(steps, data.seat, None);
+                    let prepared = PreparedProgram::of_call(steps, data.seat, None);
                     let done = prepared.run(&mailbox, data.as_bytes(), &mut extra, None);
                     // The channels close only when the rank is through, so that no rank waits for ever.
                     drop(mailbox);

@@ -11,7 +11,7 @@ use collrules_rules::Collective;
 use crate::ffi::{Tools, ToolsError};
 
 /// Setting of HAN's algorithm parameter before the calls of each candidate. Dropping it restores the first value.
-pub(crate) struct Asking<'a> {
+pub(crate) struct HanSwitch<'a> {
     tools: &'a Tools,
     parameter: String,
     first: i32,
@@ -20,7 +20,7 @@ pub(crate) struct Asking<'a> {
     numbers: Vec<i32>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> HanSwitch<'a> {
     /// None if no candidate is an algorithm of HAN.
     pub(crate) fn new(
         tools: Option<&'a Tools>,
@@ -61,7 +61,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for HanSwitch<'_> {
     fn drop(&mut self) {
         // It was set before; if that fails now, the next call reports it.
         let _ = self.ask(self.first);

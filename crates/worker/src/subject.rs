@@ -8,15 +8,15 @@ use collrules_record::{Candidate, Cast, Cell, Pattern, Subject};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use mpi::topology::SimpleCommunicator;
 
-use crate::asking::Asking;
 use crate::communicators::Communicators;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{CallResult, MpiErrorClass, Tools, ToolsError};
-use crate::operation::{CellOperation, Scene, Supply};
+use crate::han_switch::HanSwitch;
+use crate::operation::{BufferSource, CellOperation, PatternBuffers};
 
 /// The candidates or casts of a round, ready to be called.
-pub(crate) struct Playing<'a> {
+pub(crate) struct PreparedSubject<'a> {
     /// Communicator for synchronising, and for collecting results.
     pub(crate) base: &'a SimpleCommunicator,
     pub(crate) subject: Subject,
@@ -25,7 +25,7 @@ pub(crate) struct Playing<'a> {
 
 enum Turns<'a> {
     Calls { cell: Cell, operation: Box<CellOperation>, calls: Vec<CandidateCall<'a>> },
-    Scene { pattern: Pattern, scene: Scene, casts: Vec<&'a Cast>, comm: &'a SimpleCommunicator },
+    Pattern { pattern: Pattern, buffers: PatternBuffers, casts: Vec<&'a Cast>, comm: &'a SimpleCommunicator },
 }
 
 /// A candidate with everything that would take time to look up before a call.
@@ -36,12 +36,12 @@ struct CandidateCall<'a> {
 }
 
 /// The ranks that take part in a pattern: all of its casts, and rank 0, which collects the times.
-pub(crate) fn troupe(planned: &PatternPlan) -> Vec<u32> {
+pub(crate) fn participants(planned: &PatternPlan) -> Vec<u32> {
     let ranks = planned.casts.iter().flat_map(|cast| cast.ranks().iter().copied());
     ranks.chain([0]).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
-impl<'a> Playing<'a> {
+impl<'a> PreparedSubject<'a> {
     /// Prepares the candidates or casts at these places of a subject of a plan, on a participating rank of the job. The
     /// communicators for it exist already.
     pub(crate) fn new(
@@ -49,12 +49,12 @@ impl<'a> Playing<'a> {
         plan: &'a LaunchPlan,
         index: usize,
         places: &[usize],
-        (rank, supply): (u32, &Supply),
+        (rank, supply): (u32, &BufferSource),
     ) -> Result<Self, WorkerError> {
         let Some(LaunchCell { cell, candidates, .. }) = plan.cells.get(index) else {
             let planned = plan.pattern(index);
             let casts = places.iter().map(|place| &planned.casts[*place]).collect();
-            return Self::scene(communicators, planned, casts, rank);
+            return Self::of_pattern(communicators, planned, casts, rank);
         };
         let cell = *cell;
         let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
@@ -71,46 +71,50 @@ impl<'a> Playing<'a> {
         Ok(Self { base, subject: Subject::Cell(cell), turns: Turns::Calls { cell, operation, calls } })
     }
 
-    fn scene(
+    fn of_pattern(
         communicators: &'a Communicators<'_>,
         planned: &'a PatternPlan,
         casts: Vec<&'a Cast>,
         rank: u32,
     ) -> Result<Self, WorkerError> {
-        let (pattern, troupe) = (planned.pattern, troupe(planned));
-        let place_of = |rank: u32| troupe.partition_point(|other| *other < rank) as u32;
-        let scene = Scene::new(pattern, &casts, rank, &place_of);
-        let scene = scene.map_err(|cause| WorkerError::TooLarge { call: pattern.to_string(), cause })?;
-        let scene = scene.ok_or(WorkerError::NoScene { pattern })?;
-        let comm = communicators.troupe(&troupe);
-        Ok(Self { base: comm, subject: Subject::Pattern(pattern), turns: Turns::Scene { pattern, scene, casts, comm } })
+        let (pattern, participants) = (planned.pattern, participants(planned));
+        let place_of = |rank: u32| participants.partition_point(|other| *other < rank) as u32;
+        let buffers = PatternBuffers::new(pattern, &casts, rank, &place_of);
+        let buffers = buffers.map_err(|cause| WorkerError::TooLarge { call: pattern.to_string(), cause })?;
+        let buffers = buffers.ok_or(WorkerError::NoPatternProgram { pattern })?;
+        let comm = communicators.participants(&participants);
+        Ok(Self {
+            base: comm,
+            subject: Subject::Pattern(pattern),
+            turns: Turns::Pattern { pattern, buffers, casts, comm },
+        })
     }
 
     /// Returns the name of the candidate or cast at this place, for messages.
     pub(crate) fn name(&self, place: usize) -> String {
         match &self.turns {
             Turns::Calls { calls, .. } => calls[place].candidate.to_string(),
-            Turns::Scene { casts, .. } => format!("ranks {}", casts[place]),
+            Turns::Pattern { casts, .. } => format!("ranks {}", casts[place]),
         }
     }
 
     /// Returns the settings of HAN that the candidates at these places need before each call; none if none of them is
     /// an algorithm of HAN.
-    pub(crate) fn asking<'t>(
+    pub(crate) fn han_switch<'t>(
         &self,
         tools: Option<&'t Tools>,
         places: &[usize],
-    ) -> Result<Option<Asking<'t>>, ToolsError> {
+    ) -> Result<Option<HanSwitch<'t>>, ToolsError> {
         let Turns::Calls { cell, calls, .. } = &self.turns else { return Ok(None) };
         let candidates: Vec<Candidate> = places.iter().map(|place| calls[*place].candidate).collect();
-        Asking::new(tools, cell.collective, &candidates)
+        HanSwitch::new(tools, cell.collective, &candidates)
     }
 
     /// Calls the candidate or cast at this place.
     pub(crate) fn call(&mut self, place: usize) -> CallResult {
         match &mut self.turns {
             Turns::Calls { operation, calls, .. } => operation.call(calls[place].comm, calls[place].program),
-            Turns::Scene { scene, comm, .. } => scene.call(place, comm),
+            Turns::Pattern { buffers, comm, .. } => buffers.call(place, comm),
         }
     }
 
@@ -121,7 +125,7 @@ impl<'a> Playing<'a> {
                 let CandidateCall { candidate, program, comm } = calls[place];
                 operation.checked_call(comm, program, salt, faults.skipped(*cell, candidate))
             }
-            Turns::Scene { scene, comm, .. } => scene.checked_call(place, comm, salt),
+            Turns::Pattern { buffers, comm, .. } => buffers.checked_call(place, comm, salt),
         }
     }
 
@@ -140,7 +144,7 @@ impl<'a> Playing<'a> {
     pub(crate) fn strike(&self, faults: &Faults, phase: Phase, rank: u32, place: usize) -> bool {
         match &self.turns {
             Turns::Calls { cell, calls, .. } => faults.strike(phase, rank, *cell, calls[place].candidate),
-            Turns::Scene { pattern, casts, .. } => faults.strike_pattern(phase, rank, *pattern, casts[place]),
+            Turns::Pattern { pattern, casts, .. } => faults.strike_pattern(phase, rank, *pattern, casts[place]),
         }
     }
 
@@ -148,7 +152,7 @@ impl<'a> Playing<'a> {
     pub(crate) fn counts(&self, place: usize, rank: u32) -> bool {
         match &self.turns {
             Turns::Calls { .. } => true,
-            Turns::Scene { pattern, casts, .. } => casts[place]
+            Turns::Pattern { pattern, casts, .. } => casts[place]
                 .part(rank)
                 .is_some_and(|part| pattern.timed_part().is_none_or(|timed| timed as usize == part)),
         }
@@ -158,7 +162,7 @@ impl<'a> Playing<'a> {
     pub(crate) fn timed(&self, place: usize) -> usize {
         match &self.turns {
             Turns::Calls { cell, .. } => cell.ranks.0 as usize,
-            Turns::Scene { pattern, casts, .. } => pattern.timed_part().map_or(casts[place].ranks().len(), |_| 1),
+            Turns::Pattern { pattern, casts, .. } => pattern.timed_part().map_or(casts[place].ranks().len(), |_| 1),
         }
     }
 }

@@ -5,26 +5,26 @@ use collrules_record::{Cast, Pattern};
 use mpi::topology::SimpleCommunicator;
 
 use super::data::KnownElement;
-use super::program::{Extra, Prepared};
+use super::program::{Extra, PreparedProgram};
 use crate::ffi::{CallResult, MpiErrorClass};
 
 /// The part of one rank in each cast of a pattern.
-pub(crate) struct Scene {
+pub(crate) struct PatternBuffers {
     /// Its role in each cast; none if it takes no part.
-    roles: Vec<Option<SceneRole>>,
+    roles: Vec<Option<PatternRole>>,
     extra: Extra,
     /// The bytes of an element.
     element: usize,
 }
 
-struct SceneRole {
+struct PatternRole {
     part: usize,
-    prepared: Prepared,
+    prepared: PreparedProgram,
     /// The expected data in the first buffer.
     pieces: Vec<Piece>,
 }
 
-impl Scene {
+impl PatternBuffers {
     /// The buffers of a rank of the job. `place_of` returns the index of a rank in the communicator; none if the
     /// pattern has no programs, or not as many parts as a cast has ranks.
     pub(crate) fn new(
@@ -49,7 +49,7 @@ impl Scene {
             lengths = &programs[part].extra;
             let first = BufferPart { place: Buffer::Extra(0), first: 0, len: extra.first().copied().unwrap_or(0) };
             let Ok(pieces) = trace(programs.as_slice(), part as u32, first) else { return Ok(None) };
-            roles.push(Some(SceneRole { part, prepared: Prepared::of_messages(steps, element), pieces }));
+            roles.push(Some(PatternRole { part, prepared: PreparedProgram::of_messages(steps, element), pieces }));
         }
         Ok(Some(Self { roles, extra: Extra::new(lengths)?, element }))
     }
