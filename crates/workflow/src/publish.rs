@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::findings::{self, Findings};
+use collrules_record::options::Request;
 use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::state::TuningState;
-use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
+use collrules_record::{Cell, Layout, Manifest, Plan, Seconds, Tuning, Validation};
 use collrules_report::gains::Gains;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::remarks::sentences;
@@ -93,10 +94,14 @@ impl Published {
             )));
         }
         let RulesEvidence { proof, validation, left_out } = RulesEvidence::read(&run)?;
-        let state = state::read(&run)?;
+        let mut state = state::read(&run)?;
         let settings = state.settings.clone();
         let tuning = tuning::of_run(&run, &findings, manifest.as_ref())?;
-        tuning.iter().try_for_each(|tuning| tuning::refuse_changed(&run, tuning))?;
+        if let Some(tuning) = &tuning {
+            tuning::refuse_changed(&run, tuning)?;
+            // Other rules may have been in progress.
+            state::fit(&mut state, tuning, &findings);
+        }
         let mut published = Self { run, findings, manifest, validation, proof, left_out, settings, tuning, state };
         published.leave_out_stale();
         Ok(published)
@@ -293,14 +298,24 @@ impl Published {
         proof::sentences(&self.proof).into_iter().chain(compared.flatten()).collect()
     }
 
-    /// The command that installs confirmed rules, or compares unconfirmed ones; none if there are no changes to
-    /// activate.
+    /// The command that installs confirmed rules, compares unconfirmed ones, or goes on with an undecided run; none if there are
+    /// no changes to activate.
     pub fn next_command(&self) -> Option<String> {
         self.next_command_on(self.run.path())
     }
 
+    /// A budget with which a tuning should go on, if nothing was decided within its own.
+    pub fn needs_time(&self) -> Option<Seconds> {
+        let Request::Tune(options) = &self.manifest.as_ref()?.request else { return None };
+        let is_undecided = options.validate && self.verdict().word == VerdictWord::Undecided;
+        options.budget.filter(|_| is_undecided).map(|budget| Seconds(2.0 * budget.0))
+    }
+
     fn next_command_on(&self, run: &Path) -> Option<String> {
         let run = deploy::quoted(&run.display().to_string());
+        if let Some(budget) = self.needs_time() {
+            return Some(format!("collrules tune --resume {run} --budget {:.0}s", budget.0.ceil()));
+        }
         let command = if self.is_confirmed() { "install" } else { "validate --repair" };
         (!self.changes_nothing()).then(|| format!("collrules {command} {run}"))
     }

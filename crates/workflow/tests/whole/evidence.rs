@@ -3,6 +3,7 @@
 use collrules_record::comparison::Stage as Step;
 use collrules_record::rundir::{self, ComparisonLog};
 use collrules_record::settings::RulesUse;
+use collrules_record::units::Seconds;
 use collrules_report::gains::Removal;
 use collrules_report::outcome;
 use collrules_workflow::WorkflowError;
@@ -184,4 +185,19 @@ fn rules_that_were_not_compared_under_settings_are_said_to_be_left_out() {
     let mut unsaid = published;
     unsaid.settings.iter_mut().for_each(|found| found.leave_out_rules());
     assert_eq!(count(&unsaid) + 1, said);
+}
+
+/// A budget that decides nothing asks for more.
+#[test]
+fn what_is_undecided_goes_on_with_another_budget() {
+    let words = "--simulate=noise --sizes 4K --refine 0 --no-settings --launches 2 --seed";
+    let undecided = (1..20).find_map(|seed| {
+        let (_, published) = TuningFixture::tuned(&format!("{words} {seed} --budget 2s --calls 8"));
+        published.needs_time().map(|budget| (budget, published.next_command()))
+    });
+    let (budget, next) = undecided.expect("noise decides nothing");
+    assert_eq!(budget, Seconds(4.0));
+    assert!(next.is_some_and(|next| next.contains("--resume") && next.ends_with("--budget 4s")));
+    let (_, endless) = TuningFixture::tuned(&format!("{words} 1 --calls 8"));
+    assert_eq!(endless.needs_time(), None);
 }
