@@ -252,7 +252,7 @@ impl ProvenRun<'_, '_> {
                 "these rules were compared before; `collrules validate {}` compares them again",
                 run.path().display()
             ));
-        } else if self.is_compared() {
+        } else if self.wants_comparison() {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
             if self.compare_rules(RulesTask::new(Stage::Rules, limit))? {
                 self.end(Step::Compare(Stage::Rules, None))?;
@@ -265,7 +265,7 @@ impl ProvenRun<'_, '_> {
     }
 
     /// Returns true if there are rules, and they are to be compared.
-    fn is_compared(&self) -> bool {
+    fn wants_comparison(&self) -> bool {
         self.options.validate && !self.published.findings.changes_nothing()
     }
 
@@ -274,7 +274,7 @@ impl ProvenRun<'_, '_> {
     fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
         let layout = other.manifest()?.plan.placement.layout;
         let is_known = self.published.state.in_layout(layout).is_some_and(|known| known.round.is_some());
-        if is_known || !self.is_compared() {
+        if is_known || !self.wants_comparison() {
             return Ok(());
         }
         let _held = other.hold()?;
@@ -294,7 +294,7 @@ impl ProvenRun<'_, '_> {
     fn compare_again(&mut self) -> Result<(), WorkflowError> {
         let before = self.published.validation.clone();
         let has = |stage| self.published.state.has(Step::Compare(stage, None));
-        if before.is_none() || !self.is_compared() || !has(Stage::Rules) || has(Stage::RulesAgain) {
+        if before.is_none() || !self.wants_comparison() || !has(Stage::Rules) || has(Stage::RulesAgain) {
             return Ok(());
         }
         // Rules under settings are compared once more as well.

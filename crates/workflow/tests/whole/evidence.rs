@@ -171,6 +171,9 @@ fn more_time_takes_no_confirmation() {
         let is_slower = |cell: &_| matches!(more.gains().removal(*cell), Some(Removal::Slower | Removal::SlowerIn(_)));
         let lost: Vec<_> = before.iter().filter(|cell| !after.contains(cell) && !is_slower(cell)).collect();
         assert!(lost.is_empty(), "seed {seed}: {lost:?} of {}", before.len());
+        let gains = more.gains();
+        let shared = gains.iter().filter(|(cell, _)| gains.removal(*cell) == Some(Removal::Shared)).count();
+        assert_eq!(shared, 0, "seed {seed}: faster in the new launches, and removed");
         assert!(more.is_confirmed() && list_unlaunched(&more).is_empty(), "seed {seed}: {}", more.verdict());
     }
 }
