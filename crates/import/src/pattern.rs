@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn what_is_no_pattern_is_refused() {
         for (text, why) in [
-            ("", "tells nothing"),
-            ("*.txt", "tells nothing"),
+            ("", "no placeholder"),
+            ("*.txt", "no placeholder"),
             ("{np", "not closed"),
             ("{n*p}", "not closed"),
             ("{x}", "known are"),
