@@ -401,8 +401,10 @@ impl Published {
     /// programs.
     fn mark_rules(&self) -> Result<(), WorkflowError> {
         let comments = self.comments();
+        let are_confirmed = self.has_confirmed_rules();
         let files = [
-            (rundir::RULES, self.has_confirmed_rules(), &comments[..]),
+            (rundir::RULES, are_confirmed, &comments[..]),
+            (rundir::HAN, are_confirmed, &[]),
             (rundir::MCA_PARAMS, self.is_confirmed(), &[]),
         ];
         for (name, is_confirmed, comments) in files {
