@@ -1,6 +1,12 @@
 //! The command line as a whole: the commands and their groups. Each command is a file of `cmd`.
 
+use std::path::Path;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use collrules_record::rundir::RunDir;
+use collrules_record::values::collectives;
 use collrules_workflow::WorkflowError;
 
 use crate::cmd;
@@ -34,8 +40,40 @@ const EXIT_CODES: &str = "Exit codes:
  13  nothing is decided: more time is needed";
 
 /// The options of `tune` that its short help shows.
-const COMMON: [&str; 10] =
-    ["collectives", "ranks", "sizes", "budget", "out", "resume", "profile", "scenario", "verbose", "help"];
+const TUNE: &[&str] = &["ops", "np", "sizes", "budget", "profile", "out", "verbose", "simulate", "resume"];
+
+/// The commands with so many options that `-h` shows only these.
+const COMMON: [(&str, &[&str]); 5] = [
+    ("tune", TUNE),
+    ("measure", TUNE),
+    ("plan", TUNE),
+    ("validate", &["han", "ops", "np", "sizes", "budget", "repair", "out"]),
+    ("drift", &["cells", "launches", "budget", "out"]),
+];
+
+/// Options of these commands that only their manual pages show.
+const RARE: [&str; 20] = [
+    "arrival",
+    "buffers",
+    "clock-bound",
+    "failures",
+    "keep-slow",
+    "lateness",
+    "launch-per-candidate",
+    "patterns",
+    "reference",
+    "refine-width",
+    "requests",
+    "root",
+    "separate-clocks",
+    "simulated-model",
+    "simulated-ppn",
+    "simulated-release",
+    "simulated-slots",
+    "statistic",
+    "sync",
+    "untested-gain",
+];
 
 /// The commands in groups, as their list shows them.
 const GROUPS: [(&str, &[&str]); 5] = [
@@ -53,8 +91,59 @@ pub(crate) fn parse() -> Result<Args, clap::Error> {
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\nOptions:\n{{options}}\n\n{{after-help}}",
         grouped(&command)
     );
-    let matches = command.help_template(template).try_get_matches()?;
+    let command = command.help_template(template);
+    let matches = command.clone().try_get_matches().map_err(|error| with_tip(error, &command))?;
     Args::from_arg_matches(&matches)
+}
+
+/// Adds what was probably meant to the error for a word that the command does not take.
+fn with_tip(mut error: clap::Error, command: &clap::Command) -> clap::Error {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some(ContextValue::String(stray)) = error.get(ContextKind::InvalidArg) else { return error };
+    let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
+    let tip = named.filter(|_| error.kind() == ErrorKind::UnknownArgument).and_then(|named| {
+        if stray.starts_with('-') {
+            describe_option(named, stray, &words)
+        } else {
+            describe_stray(named, stray, &words)
+        }
+    });
+    if let Some(tip) = tip {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    error
+}
+
+/// Options of mpirun that are not those of collrules.
+const OF_MPIRUN: [&str; 8] =
+    ["--hostfile", "--machinefile", "--host", "-H", "--map-by", "--bind-to", "--mca", "--allow-run-as-root"];
+
+/// The place for an option of mpirun.
+fn describe_option(command: &clap::Command, stray: &str, words: &[String]) -> Option<String> {
+    let has = |long: &str| command.get_arguments().any(|argument| argument.get_long() == Some(long));
+    if stray == "-n" && has("np") {
+        return Some("did you mean `--np`?".to_owned());
+    }
+    let place = words.iter().position(|word| word.split('=').next() == Some(stray))?;
+    let values = words[place + 1..].iter().take_while(|word| !word.starts_with('-'));
+    let option: Vec<&str> = std::iter::once(&words[place]).chain(values).map(String::as_str).collect();
+    let is_known = OF_MPIRUN.contains(&stray) && has("mpirun-args");
+    is_known.then(|| format!("options of mpirun are one argument: `--mpirun-args '{}'`", option.join(" ")))
+}
+
+/// The option, or the place, for a word that stands alone.
+fn describe_stray(command: &clap::Command, stray: &str, words: &[String]) -> Option<String> {
+    let has = |long: &str| command.get_arguments().any(|argument| argument.get_long() == Some(long));
+    if command.get_arguments().any(Arg::is_last_set) {
+        let rest: Vec<&str> = words.iter().map(String::as_str).skip_while(|word| *word != stray).collect();
+        return Some(format!("what is to run comes after --: `-- {}`", rest.join(" ")));
+    }
+    if has("ops") && collectives(stray).is_ok() {
+        return Some(format!("did you mean `--ops {stray}`?"));
+    }
+    let is_run = has("resume") && RunDir::open(Path::new(stray)).is_ok();
+    is_run.then(|| format!("did you mean `--resume {stray}`?"))
 }
 
 /// The definition of the command line. The commands of `lab` are also commands of their own, as they were before, which
@@ -65,19 +154,23 @@ pub(crate) fn command() -> clap::Command {
         .fold(Args::command(), |all, one| all.mut_subcommand(one.get_name(), |former| former.hide(true)))
 }
 
-/// The command line with two short forms of the help of `tune`: common options, or all.
-fn shorten_help(command: clap::Command, is_all: bool) -> clap::Command {
-    command.mut_subcommand("tune", |tune| {
-        let about = "Print common options, or all (--help)";
-        let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help(about);
-        let tune = tune.disable_help_flag(true).arg(help.help_heading(None));
-        let tune = tune.mut_args(|option| {
-            let is_common = COMMON.contains(&option.get_id().as_str());
-            option.hide_short_help(!is_all && !is_common)
-        });
-        tune.after_help(
-            "All options: collrules tune --help. More on values such as those of --simulate: collrules man tune",
-        )
+/// The command line with two short forms of the help of commands with many options: common options, or all but the rare.
+fn shorten_help(command: clap::Command, is_long: bool) -> clap::Command {
+    COMMON.into_iter().fold(command, |all, (name, common)| {
+        all.mut_subcommand(name, |command| {
+            let about = "Print common options, or more (--help)";
+            let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help(about);
+            let command = command.disable_help_flag(true).arg(help.help_heading(None));
+            let codes = command.get_after_help().map(|codes| format!("{codes}\n\n")).unwrap_or_default();
+            let command = command.mut_args(|option| {
+                let long = option.get_long().unwrap_or_default().to_owned();
+                let is_common = option.is_positional() || long == "help" || common.contains(&&*long);
+                option.hide_short_help(!is_long && !is_common || RARE.contains(&&*long))
+            });
+            command.after_help(format!(
+                "{codes}More options: collrules {name} --help. All, and values such as those of --simulate: collrules man {name}",
+            ))
+        })
     })
 }
 
@@ -200,19 +293,38 @@ mod tests {
         Args::command().debug_assert();
     }
 
+    /// The help of a command, short or long, and its manual page's options.
+    fn help_of(name: &str, is_long: bool) -> String {
+        let mut command = shorten_help(Args::command(), is_long);
+        command.build();
+        command.find_subcommand_mut(name).expect("a command").render_help().to_string()
+    }
+
     #[test]
-    fn the_help_of_tune_is_short() {
-        for (is_all, most) in [(false, 60), (true, 230)] {
-            let mut command = shorten_help(Args::command(), is_all);
-            command.build();
-            let help = command.find_subcommand_mut("tune").expect("a command").render_help().to_string();
-            assert!(help.lines().count() <= most, "{} lines:\n{help}", help.lines().count());
-            assert_eq!(help.contains("--simulated-release"), is_all, "{help}");
+    fn help_is_short_and_rare_options_are_in_manual_pages_alone() {
+        for (name, common) in COMMON {
+            let (short, long) = (help_of(name, false), help_of(name, true));
+            assert!(short.lines().count() <= 60, "{} lines:\n{short}", short.lines().count());
+            assert!(long.lines().count() <= 180, "{} lines:\n{long}", long.lines().count());
+            let command = command();
+            let options = command.find_subcommand(name).expect("a command").get_arguments().collect::<Vec<_>>();
+            for option in &options {
+                let Some(long_name) = option.get_long() else { continue };
+                let shows = |help: &str| {
+                    help.split_whitespace().any(|word| word.split(['[', '=']).next() == Some(&format!("--{long_name}")))
+                };
+                assert_eq!(shows(&short), common.contains(&long_name), "{name} -h: {long_name}");
+                assert_eq!(shows(&long), !RARE.contains(&long_name), "{name} --help: {long_name}");
+                assert!(!option.is_hide_set(), "{long_name} is in the manual page");
+            }
+            for long_name in common {
+                assert!(options.iter().any(|option| option.get_long() == Some(long_name)), "{name}: {long_name}");
+            }
         }
     }
 
     #[test]
-    fn every_command_is_in_one_group_and_common_options_exist() {
+    fn every_command_is_in_one_group() {
         let command = command();
         let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let shown = || command.get_subcommands().filter(|command| !command.is_hide_set());
@@ -221,9 +333,5 @@ mod tests {
             assert_eq!(times, 1, "{}", subcommand.get_name());
         }
         assert_eq!(listed.len(), shown().count());
-        let tune = command.find_subcommand("tune").expect("a command");
-        for option in COMMON.into_iter().filter(|option| *option != "help") {
-            assert!(tune.get_arguments().any(|argument| argument.get_id() == option), "{option}");
-        }
     }
 }

@@ -2,13 +2,16 @@
 
     reframe -c reframe_drift.py -r -S CollrulesDrift.tuned=/opt/collrules/runs/5.0.7
 
-collrules starts the MPI jobs itself, inside the allocation that ReFrame asks for: as many nodes and tasks as the run had.
+collrules starts the MPI jobs itself, inside the allocation that ReFrame asks for: as many nodes and tasks as the run had. So it
+is started once, by no launcher. The check passes if times are as they were (exit code 0: within the 10 % of --min-change over all
+sizes together); its number for the history is the ratio of the times, which has no limits of its own.
 """
 
 import json
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
 from reframe.core.builtins import performance_function, run_after, run_before, sanity_function, variable
 
 
@@ -23,20 +26,21 @@ class CollrulesDrift(rfm.RunOnlyRegressionTest):
     descr = "collrules drift: times and rules against those of the run"
     executable = "collrules"
     time_limit = "10m"
-    reference = {"*": {"now_over_then": (1.0, -0.10, 0.10, "x")}}
 
     @run_after("setup")
     def ask_for_the_run_s_nodes(self):
         self.num_tasks = self.nodes * self.tasks_per_node
         self.num_tasks_per_node = self.tasks_per_node
 
-    @run_before("run")
+    @run_after("setup")
     def start_without_a_launcher(self):
+        self.job.launcher = getlauncher("local")()
+
+    @run_before("run")
+    def write_into_the_stage(self):
         # The run directory may be read-only for whoever runs the check.
         self.executable_opts = ["drift", self.tuned, "--cells", "20", "--out", "drift"]
         self.postrun_cmds = ["echo exit $?"]
-        if hasattr(self, "job"):
-            self.job.launcher.options = []
 
     @sanity_function
     def times_and_rules_are_as_they_were(self):

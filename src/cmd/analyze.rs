@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::ArgAction;
-use collrules_import::{Options, PROCESS_BANDWIDTH};
 use collrules_record::criteria::Criteria;
 use collrules_record::policy::{Assumptions, Policy};
 use collrules_record::rundir::{self, RunDir};
@@ -11,7 +10,7 @@ use collrules_rules::Release;
 use collrules_workflow::analyze::{Source, TABLE_RELEASE};
 use collrules_workflow::{WorkflowError, publish};
 
-use super::lab::import::Plausible;
+use super::lab::import::ReadingOptions;
 use super::summary;
 use crate::options::{Given, declares};
 use crate::session;
@@ -32,7 +31,7 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<Release>,
     #[command(flatten)]
-    pub(crate) plausible: Plausible,
+    pub(crate) reading: ReadingOptions,
     /// Print nothing on standard output
     #[arg(long, short, action = ArgAction::SetTrue)]
     pub(crate) quiet: bool,
@@ -45,13 +44,10 @@ pub(crate) struct Analyze {
 pub(crate) fn run(args: &Analyze) -> Result<(), WorkflowError> {
     let published = session::plain(|session| {
         let (source, run) = if args.input.is_dir() {
-            if args.release.is_some() {
-                return Err(WorkflowError::usage("--release is for tables; a run records its release"));
-            }
-            if !args.plausible.is_default() {
+            if args.given.ids().any(|id| id == "release" || declares::<ReadingOptions>(id)) {
                 return Err(WorkflowError::usage(
-                    "--leave-out-flagged and --process-bandwidth are for tables of others, not for runs of collrules; \
-                     `collrules lab import` accepts both",
+                    "--release and options for reading tables, such as --unit and --leave-out-flagged, are for tables: a \
+                     run has its release and units; `collrules lab import` accepts them",
                 ));
             }
             let (source, run) = Source::of_run(&args.input, session)?;
@@ -63,11 +59,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), WorkflowError> {
             if args.out.is_none() {
                 return Err(WorkflowError::usage("name a directory for the results of a table: --out DIR"));
             }
-            let options = Options {
-                leave_out_flagged: args.plausible.leave_out_flagged,
-                process_bandwidth: args.plausible.process_bandwidth.unwrap_or(PROCESS_BANDWIDTH),
-                ..Options::new(args.release.unwrap_or(TABLE_RELEASE))
-            };
+            let options = args.reading.with_release(args.release.unwrap_or(TABLE_RELEASE));
             (Source::of_table(&args.input, options, session)?, None)
         };
         let policy = args.policy;

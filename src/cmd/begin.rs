@@ -7,6 +7,7 @@ use collrules_record::criteria::Criteria;
 use collrules_record::experiment::Experiment;
 use collrules_record::grid::Grid;
 use collrules_record::options::{Launching, Request, SystemOptions, TuneOptions};
+use collrules_record::rundir::RunDir;
 use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
 
@@ -73,6 +74,8 @@ impl Tune {
 pub(super) fn begin(args: &Tune) -> Result<Begin, WorkflowError> {
     let Some(run) = &args.session.resume else {
         args.consistent()?;
+        // Better known before jobs start.
+        args.out.as_deref().map_or(Ok(()), RunDir::refuse_used)?;
         return new(args, named_or_new(args.out.as_deref(), "run"));
     };
     let mut begin = Begin::recorded(run)?;

@@ -13,11 +13,13 @@ use crate::screen;
 use crate::session::run_in_session;
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 if times and tuning are as they were, 8 if the tuning makes something slower now, 11 if \
-                  the default's times changed and the tuning still holds. Options about launching and simulation are \
-                  those of the run unless one is given."
-)]
+#[command(after_help = "Options about launching and simulation are those of the run unless they are given.
+
+Exit codes:
+   0  times and tuning are as they were
+   5  that is undecided, or the check was interrupted
+   8  the tuning makes calls slower than the default now
+  11  the default's times changed, and the tuning still holds")]
 pub(crate) struct DriftArgs {
     // Read this first: `Given` removes options when read.
     #[command(flatten)]
@@ -46,9 +48,11 @@ pub(crate) fn run(args: &DriftArgs) -> Result<Exit, WorkflowError> {
         let text = collrules_report::drift::document(&repeated.drift).text(screen::width());
         screen::print(&format!("{text}\nAll numbers: {}", repeated.home.file(DRIFT).display()))?;
     }
-    Ok(match (repeated.drift.loses(), repeated.drift.blames_machine()) {
+    let drift = &repeated.drift;
+    Ok(match (drift.loses(), drift.blames_machine()) {
         (true, _) => Exit::SLOWER,
         (false, true) => Exit::DRIFTED,
-        (false, false) => Exit::DONE,
+        (false, false) if drift.is_unchanged() => Exit::DONE,
+        (false, false) => Exit::INCOMPLETE,
     })
 }

@@ -8,6 +8,7 @@ use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, RULES, RunDir};
 use collrules_rules::deploy::SWITCHES;
+use collrules_runner::RunnerError;
 use collrules_runner::mpi::installation;
 use collrules_workflow::WorkflowError;
 use serde::Serialize;
@@ -16,6 +17,7 @@ use super::install::parameters::ParameterFile;
 use super::install::place;
 use super::install::scope::describe_scope;
 use crate::exit::Exit;
+use crate::progress::say;
 use crate::screen::{self, TextStyle, paint, wrapped};
 
 #[derive(Debug, clap::Args)]
@@ -108,9 +110,25 @@ fn list_states(args: &InstalledArgs) -> Result<Vec<InstallState>, WorkflowError>
     if args.openmpi.is_empty() && args.of.is_empty() && args.prefix.is_none() {
         known.push(installation::find(None)?);
     }
+    let mut foreign = Vec::new();
     for named in args.openmpi.iter().chain(&args.of) {
-        known.push(installation::find(Some(named))?);
+        match installation::find(Some(named)) {
+            Ok(found) => known.push(found),
+            Err(
+                other @ (RunnerError::NoInstallation(_)
+                | RunnerError::NotOpenMpi { .. }
+                | RunnerError::CannotStart { .. }),
+            ) => foreign.push(other),
+            Err(error) => return Err(error.into()),
+        }
     }
+    // A pattern such as /opt/openmpi/* may name other things as well.
+    if known.is_empty()
+        && let Some(first) = foreign.pop()
+    {
+        return Err(first.into());
+    }
+    foreign.iter().for_each(|error| say(&format!("left out: {error}")));
     if let Some(prefix) = &args.prefix {
         let shared = place::shared(prefix)?;
         let homes = fs::read_dir(&shared).map_err(|cause| WorkflowError::open(&shared, cause))?;

@@ -39,7 +39,7 @@ const HEAD: usize = 2;
 const COLLECTIVE: usize = 3;
 
 pub(crate) fn run(args: &Merge) -> Result<(), WorkflowError> {
-    let mut parts = Vec::new();
+    let (mut parts, mut notes) = (Vec::new(), Vec::new());
     for path in &args.runs {
         let run = RunDir::open(path)?;
         let manifest = run.manifest()?;
@@ -49,10 +49,10 @@ pub(crate) fn run(args: &Merge) -> Result<(), WorkflowError> {
         let reverted = run.validation()?.map_or(0, |validation| validation.reverted.len());
         let shown = path.display();
         if run.settings()?.is_some_and(|found| found.chosen.is_some()) {
-            say(&format!("the settings that {shown} found are not part of the merged run"));
+            notes.push(format!("the settings that {shown} found are not part of the merged run"));
         }
         if reverted > 0 {
-            say(&format!(
+            notes.push(format!(
                 "rules that fresh launches did not confirm in {shown} ({}) may come back: `collrules validate` compares \
                  them again",
                 counted(reverted, "range")
@@ -64,6 +64,8 @@ pub(crate) fn run(args: &Merge) -> Result<(), WorkflowError> {
         refuse_other_system(&pair[0], &pair[1])?;
     }
     refuse_copies(&parts)?;
+    RunDir::prepare_derived(&args.out)?;
+    notes.iter().for_each(|note| say(note));
     let (mut samples, mut cells, mut others) = (0, 0, Vec::new());
     for (place, parts) in by_layout(parts).into_iter().enumerate() {
         let layout = parts[0].manifest.plan.placement.layout;

@@ -10,6 +10,7 @@ use collrules_record::rundir::{self, HAN, RULES, RunDir};
 use collrules_record::tuning::TuningError;
 use collrules_record::values::{REST, budget};
 use collrules_record::{Manifest, Seconds};
+use collrules_rules::deploy::quoted;
 use collrules_rules::port::{ChoiceFate, Ported, added, outdated, port};
 use collrules_rules::settings::VARIABLE;
 use collrules_rules::{Behaviour, Collective, patches};
@@ -74,6 +75,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
             let published = run_in_session(FAILURES, output, |session| tune::tune(&begin, session))?;
             if !args.json {
                 summary::print(&published)?;
+                screen::print(&describe_end(&published, &outlook, published.is_confirmed()).join("\n"))?;
             }
             Ok(super::tune::exit(&published, true))
         }
@@ -89,6 +91,7 @@ pub(crate) fn run(args: &Port) -> Result<Exit, WorkflowError> {
             if joined.changes_nothing() {
                 if !args.json {
                     summary::print(&joined)?;
+                    screen::print(&describe_end(&joined, &outlook, false).join("\n"))?;
                 }
                 return Ok(Exit::DONE);
             }
@@ -121,13 +124,19 @@ fn compare(
     })?;
     let loses = validated.loses();
     if let Some(validation) = validated.validation.filter(|_| !args.json) {
-        let mut text = collrules_report::validation::document(&validation, validated.release).text(screen::width());
-        if !loses {
-            text += &format!("\n  collrules install {} --for {}", run.display(), outlook.openmpi.prefix.display());
-        }
+        let text = collrules_report::validation::document(&validation, validated.release).text(screen::width());
         screen::print(&text)?;
+        screen::print(&describe_end(published, outlook, !loses).join("\n"))?;
     }
     Ok(if loses { Exit::SLOWER } else { Exit::DONE })
+}
+
+/// The directory of the tuning, and the command that installs it if it may be installed.
+fn describe_end(published: &Published, outlook: &Outlook, installs: bool) -> Vec<String> {
+    let run = quoted(&published.run.path().to_string_lossy());
+    let prefix = quoted(&outlook.openmpi.prefix.to_string_lossy());
+    let next = installs.then(|| format!("Next: collrules install {run} --for {prefix}"));
+    std::iter::once(format!("Run: {run}")).chain(next).collect()
 }
 
 fn describe(outlook: &Outlook, task: &PortTask, args: &Port) -> Vec<String> {

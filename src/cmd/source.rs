@@ -18,8 +18,7 @@ const STDIN: &str = "-";
 /// A rules file of any format: standard input for `-`, and the rules of a run for its directory.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
     if !is_standard_input(path) {
-        let text = tuning::read_text_of(&rundir::within(path, rundir::RULES));
-        return text.map_err(WorkflowError::from);
+        return Ok(tuning::read_text_of(&rundir::rules_within(path)?)?);
     }
     tuning::read_from(std::io::stdin().lock()).map_err(|cause| WorkflowError::open(path, cause))
 }

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use collrules_batch::System;
 use collrules_batch::job::Queue;
 use collrules_batch::script::dialect;
-use collrules_batch::status::{RunStage, RunStatus, Status};
+use collrules_batch::status::{LogEnd, RunStage, RunStatus, Status};
 use collrules_batch::submission::Submission;
 use collrules_record::proof::ProofFact;
 use collrules_record::rundir::{self, ComparisonLog, Progress, RunDir, RunDirError};
 use collrules_record::values::positive;
 use collrules_record::{Manifest, Plan, Seconds};
+use collrules_report::plain;
 use collrules_report::status::sentences;
 use collrules_runner::separate;
 use collrules_workflow::WorkflowError;
@@ -52,7 +53,16 @@ pub(crate) fn run(args: &StatusArgs) -> Result<(), WorkflowError> {
     if args.json {
         return screen::print(&serde_json::to_string_pretty(&status)?);
     }
-    print(&sentences(&status))
+    print(&sentences(&status))?;
+    print_log(&status)
+}
+
+/// Prints the end of the job's log.
+fn print_log(status: &Status) -> Result<(), WorkflowError> {
+    let Some(LogEnd { file, lines }) = &status.log else { return Ok(()) };
+    let head = format!("End of {}:", plain::printable_line(&file.display().to_string()));
+    let lines = lines.iter().map(|line| format!("  {}", plain::printable_line(line)));
+    screen::print(&std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n"))
 }
 
 /// Prints changes until the job and the run are over.
@@ -81,6 +91,7 @@ fn follow(args: &StatusArgs) -> Result<(), WorkflowError> {
             print(&new)?;
         }
         if status.is_over() {
+            print_log(&status)?;
             return print(&[end(&status, &args.run)]);
         }
         // The process that measured has ended, or works on another host and writes nothing.
@@ -138,7 +149,8 @@ fn read_status(directory: &Path) -> Result<Status, WorkflowError> {
         }
         None => vec![of_run(directory)?],
     };
-    Ok(Status { submission, queue, unanswered, runs })
+    let log = submission.as_ref().and_then(|_| LogEnd::newest(directory));
+    Ok(Status { submission, queue, unanswered, log, runs })
 }
 
 fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
@@ -228,7 +240,7 @@ mod tests {
         let said = |stages: &[RunStage]| {
             let submission = Some(Submission::new(BatchSystem::Slurm, None));
             let runs = stages.iter().map(|stage| run(*stage)).collect();
-            let status = Status { submission, queue: None, unanswered: None, runs };
+            let status = Status { submission, queue: None, unanswered: None, log: None, runs };
             assert!(status.is_over());
             end(&status, Path::new("/r"))
         };

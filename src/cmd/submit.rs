@@ -6,18 +6,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use clap::parser::ValueSource;
 use collrules_batch::System;
 use collrules_batch::job::{Dialect, Job, JobOptions, Queue};
 use collrules_batch::script::{self, dialect};
 use collrules_batch::submission::{self, Submission};
 use collrules_record::allocation::BatchSystem;
 use collrules_record::ask::ask;
-use collrules_record::manifest;
+use collrules_record::grid::CommunicatorSizes;
 use collrules_record::rundir::{LockBeside, RunDir, RunDirError};
+use collrules_record::values::List;
+use collrules_record::{Ranks, manifest};
 use collrules_rules::deploy;
 use collrules_rules::words::listed;
+use collrules_runner::grid;
 use collrules_workflow::WorkflowError;
 
+use crate::args;
 use crate::screen::{self, wrapped};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -51,6 +56,7 @@ pub(crate) fn run(args: &Submit) -> Result<(), WorkflowError> {
     let program = std::env::current_exe()
         .map_err(|cause| WorkflowError::Environment(format!("the path of collrules itself is unknown: {cause}")))?;
     let command = command(args)?;
+    args.nodes.iter().try_for_each(|nodes| refuse_unusable(&command, Ranks(nodes.saturating_mul(args.job.ppn))))?;
     let system = system(args)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("collrules-run-{}", manifest::stamp())));
     let out = std::path::absolute(&out).map_err(|cause| WorkflowError::open(&out, cause))?;
@@ -113,6 +119,36 @@ fn command(args: &Submit) -> Result<Vec<String>, WorkflowError> {
         words.extend(["--budget", "rest"].map(str::to_owned));
     }
     Ok(words)
+}
+
+/// Refuses a command that fails as soon as its job begins: words that collrules does not take, or more ranks than slots.
+fn refuse_unusable(words: &[String], slots: Ranks) -> Result<(), WorkflowError> {
+    let usage = |why: &str| WorkflowError::Usage(format!("the command after -- would fail in its job: {why}"));
+    let words = std::iter::once("collrules").chain(words.iter().map(String::as_str));
+    let matches = args::command().try_get_matches_from(words).map_err(|error| {
+        let said = error.to_string();
+        let first = said.split("\n\n").next().unwrap_or_default();
+        usage(first.trim_start_matches("error: ").trim_end())
+    })?;
+    let mut given = &matches;
+    while let Some((_, inner)) = given.subcommand() {
+        given = inner;
+    }
+    let is_given = |id: &str| {
+        given.try_contains_id(id).is_ok_and(|is_known| is_known)
+            && given.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    // Other slots than those of the job.
+    let has_own_slots = ["scenario", "oversubscribe", "arguments", "launcher"].into_iter().any(is_given);
+    // Instruments have a list.
+    let in_grid = given.try_get_one::<CommunicatorSizes>("ranks").ok().flatten().map(|ranks| &ranks.sizes);
+    let ranks = in_grid.or_else(|| given.try_get_one::<List<Ranks>>("ranks").ok().flatten());
+    match ranks.filter(|ranks| !ranks.is_empty() && !has_own_slots) {
+        Some(ranks) => {
+            grid::communicator_sizes(ranks, slots, false).map(drop).map_err(|error| usage(&error.to_string()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The batch system: the one in the options, or the one whose commands exist here.

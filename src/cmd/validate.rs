@@ -14,20 +14,20 @@ use crate::screen;
 use crate::session::run_in_session;
 
 #[derive(Clone, Debug, clap::Args)]
-#[command(
-    after_help = "Exit code: 0 if the file makes nothing slower (with --repair: after the repair), 8 if it does. For \
-                  a rules file of a run, the sizes that were tuned are compared, and options about launching, \
-                  simulation and timing are those of the run unless they are given."
-)]
+#[command(after_help = "Options about launching, simulation and timing are those of the run unless they are given.
+
+Exit codes:
+  0  the file makes nothing slower; with --repair, after the repair
+  5  interrupted before the comparison was complete
+  8  the file makes calls slower")]
 pub(crate) struct Validate {
     // Read this first: `Given` removes options when read.
     #[command(flatten)]
     pub(crate) given: Given,
-    /// A run, whose settings are then compared as well, with the rules that are named with them; or a rules file, of a
-    /// run or any other, also one of coll/han alone
+    /// A run, with its settings; or a rules file of coll/tuned or coll/han, of a run or any other
     #[arg(value_name = "RUN|RULES")]
     pub(crate) rules: PathBuf,
-    /// The rules file of coll/han beside one from elsewhere: both are put in force together
+    /// The rules file of coll/han that is used together with one from elsewhere
     #[arg(long, value_name = "FILE", help_heading = None)]
     pub(crate) han: Option<PathBuf>,
     #[command(flatten)]

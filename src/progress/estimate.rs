@@ -92,7 +92,9 @@ impl RemainingTime {
         let elapsed = self.elapsed();
         let finished = self.finished as f64 / self.cells.max(1) as f64;
         let by_cells = if finished > TELLING_SHARE { elapsed / finished } else { f64::INFINITY };
-        by_cells.min(self.budget).max(elapsed)
+        // Time that earlier launches had no use for is not used here either.
+        let longest = self.took.iter().copied().reduce(f64::max).unwrap_or(f64::INFINITY);
+        by_cells.min(longest).min(self.budget).max(elapsed)
     }
 
     /// Estimated seconds of each further launch.
@@ -107,11 +109,11 @@ impl RemainingTime {
             .unwrap_or(Duration::MAX)
     }
 
-    /// The completed share of the campaign.
+    /// The completed share of the campaign, by time.
     pub(super) fn done(&self) -> f64 {
-        let whole = self.whole();
-        let here = if whole > 0.0 { (self.elapsed() / whole).min(1.0) } else { 0.0 };
-        (f64::from(self.planned) + here) / f64::from(self.launches.max(1))
+        let spent = self.took.iter().sum::<f64>() + self.elapsed();
+        let all = spent + self.left().as_secs_f64();
+        if all > 0.0 { spent / all } else { 0.0 }
     }
 }
 
@@ -165,6 +167,8 @@ mod tests {
         let second = CampaignLaunch { number: 1, planned: 1, plan: &launch };
         estimate.see(&second, &Notice::Launching);
         assert!(estimate.done() >= 0.5);
-        assert!(seconds(&estimate) <= 100.0);
+        assert!(seconds(&estimate) <= 1.0, "launches that end early leave little time to wait");
+        let (spent, left) = (estimate.took.iter().sum::<f64>() + estimate.elapsed(), seconds(&estimate));
+        assert!((estimate.done() - spent / (spent + left)).abs() < 0.1, "both numbers say the same");
     }
 }

@@ -81,6 +81,38 @@ fn the_summit_table_gives_safe_rules() {
     assert!(collectives >= 8, "{collectives}");
 }
 
+/// Timings of a table do not say who carried out the default.
+#[test]
+fn the_part_of_han_in_imported_rules_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let table = scratch.path().join("table.csv");
+    let row = |collective: &str, algorithm: u32, time: f64| format!("{collective},{algorithm},16,1024,{time}\n");
+    let rows =
+        [("bcast", 6), ("alltoall", 2), ("scan", 1)].map(|(name, best)| row(name, 0, 30.0) + &row(name, best, 15.0));
+    let header = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n";
+    fs::write(&table, format!("{header}{}", rows.concat())).unwrap();
+    for (release, of_han) in
+        [("4.1", vec![]), ("5.0", vec![Collective::Bcast]), ("6.0", vec![Collective::Alltoall, Collective::Bcast])]
+    {
+        let out = scratch.path().join(release);
+        let ran: Ran =
+            bounded().args(["analyze", "--release", release, "--out"]).arg(&out).arg(&table).output().unwrap().into();
+        let ran = ran.exits(0);
+        let named = findings(&out).remarks.into_iter().find_map(|remark| match remark {
+            Remark::HanUnknown(collectives) => Some(collectives),
+            _ => None,
+        });
+        assert_eq!(named.unwrap_or_default(), of_han, "{release}");
+        let files = ["rules.conf", "report.md", "report.html"].map(|file| fs::read_to_string(out.join(file)).unwrap());
+        for text in files.iter().chain([&ran.stdout]) {
+            for part in ["--mca coll_han_priority 0", "priority 35 against 30", "the communicators that"] {
+                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert_eq!(text.contains(part), !of_han.is_empty(), "{release}: {part}");
+            }
+        }
+    }
+}
+
 /// Every kind of bad row, with the number of its line; the good rows still give their rule.
 #[test]
 fn bad_rows_are_named_and_left_out() {

@@ -38,6 +38,61 @@ fn arguments_that_make_no_sense_are_refused() {
     assert_said!(session);
 }
 
+/// Slips of a hurried administrator: each answer names what was meant.
+#[test]
+fn slips_are_answered_with_what_was_meant() {
+    let session = Session::new();
+    session.given(&format!("{TUNE} runs/one"));
+    session.given(&format!("{TUNE} one"));
+    session.write("report.md", "# Report\n\nOn 4 ranks 12 of 2020 sizes are faster,\nand 3 are slower.\n");
+    fs::create_dir_all(session.path("soft/openmpi")).unwrap();
+    for (arguments, code) in [
+        ("tune --mpirun soft/openmpi", 4),
+        ("tune --mpirun 5.0.7", 4),
+        ("install one --for soft/openmpi", 4),
+        ("port one --to 5.0.8", 4),
+        ("install one/rules.conf", 3),
+        ("drift one/report.md", 3),
+        ("report one/report.html", 3),
+        ("report runs", 3),
+        ("validate runs --simulate", 3),
+        ("status runs", 3),
+        ("drift nowhere", 3),
+        ("merge one nowhere --out both", 3),
+        ("merge one one --out both", 2),
+        ("merge one runs/one --out one", 3),
+        ("tune --ops bcast;allreduce", 2),
+        ("tune --ops allrduce", 2),
+        ("tune --sizes 1-64K", 2),
+        ("tune --sizes 1k..1M", 2),
+        ("tune --sizes 1,024", 2),
+        ("tune -np 4", 2),
+        ("tune --hostfile hosts", 2),
+        ("tune --mca pml ob1", 2),
+        ("tune --np 2-8", 2),
+        ("tune --budget 1h30", 2),
+        ("tune --budget 1hour", 2),
+        ("tune --budget 5%", 2),
+        ("tune bcast", 2),
+        ("plan bcast,allreduce", 2),
+        ("tune one", 2),
+        ("try one mpirun -np 2 ./app", 2),
+        ("profile mpirun -np 2 ./app", 2),
+        ("submit tune --ops bcast", 2),
+        ("submit --system slurm --print --ppn 2 --time 30m -- tune --ops bcst", 2),
+        ("submit --system slurm --print --ppn 2 --time 30m -- tune --np 64", 2),
+        ("submit --system slurm --print --ppn 2 --time 30m -- mpirun ./app", 2),
+        ("check report.md", 1),
+        ("convert one --to json --out report.md", 6),
+        ("tune --simulate --out one", 6),
+        ("measure --simulate --out one", 6),
+    ] {
+        session.run(arguments).exits(code);
+    }
+    assert!(!session.path("both").exists());
+    assert_said!(session);
+}
+
 #[test]
 fn a_missing_mpirun_is_named() {
     let session = Session::new();

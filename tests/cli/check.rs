@@ -86,6 +86,37 @@ fn releases_are_chosen() {
     assert_said!(session);
 }
 
+/// What no version can read is no note, and what a named one cannot read is no warning.
+#[test]
+fn files_that_cannot_be_read_fail() {
+    let session = Session::new();
+    session.write("han.conf", "1\nbcast 1\n2 1\n1 1\n0 tuned\n");
+    session.write("wrong.conf", "1\nbcast 1\n2 1\n1 1\n0 nothing\n");
+    session.write("header.conf", "rule-file-version-2\n1\n7 1\n2 1\n0 5 0 0 4\n");
+    session.write("rules.json", r#"{"collectives": {"bcast": [{"comm_size_min": 1, "rules": []}]}}"#);
+    for (arguments, code) in [
+        ("han.conf", 0),
+        ("han.conf --release 4.0", 1),
+        ("han.conf --release 4.0,5.0", 1),
+        ("han.conf --release 4.1", 0),
+        ("wrong.conf", 1),
+        ("wrong.conf --release 4.1", 1),
+        ("wrong.conf --release 5.0", 1),
+        ("wrong.conf --release 6.0", 1),
+        ("wrong.conf --format short", 1),
+        ("han.conf wrong.conf", 1),
+        ("header.conf", 0),
+        ("header.conf --release 4.1.7", 1),
+        ("header.conf --release 4.1.8", 0),
+        ("rules.json", 0),
+        ("rules.json --release 5.0", 1),
+        ("rules.json --release 6.0", 0),
+    ] {
+        let ran: Ran = session.command(&format!("check {arguments}")).output().unwrap().into();
+        assert_eq!(ran.code, Some(code), "{arguments}: {}{}", ran.stdout, ran.stderr);
+    }
+}
+
 #[test]
 fn json_is_one_object() {
     let session = session();

@@ -59,6 +59,51 @@ fn settings_in_the_way_are_found() {
     });
 }
 
+/// A parameter that Open MPI does not know has no effect, whichever way it is set.
+#[test]
+fn settings_without_effect_are_found() {
+    const VARIABLES: [(&str, &str); 4] = [
+        ("OMPI_MCA_coll_tuned_use_dynamic_rule", "1"),
+        ("OMPI_MCA_coll_tuned_dynamic_rule_filename", "/x"),
+        ("OMPI_MCA_coll_tuned_use_dynamic_rules", "True"),
+        ("OMPI_MCA_coll_han_priorty", "0"),
+    ];
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut command = mpi.collrules("doctor --json --oversubscribe --scratch", scratch.path());
+        command.args(["--mpirun-args", "--mca coll_tuned_bcast_algorithms 3"]).envs(VARIABLES);
+        let (_, found) = findings(&mut command);
+        for (place, name, nearest) in [
+            ("the environment", "coll_tuned_use_dynamic_rule", "coll_tuned_use_dynamic_rules"),
+            ("the environment", "coll_tuned_dynamic_rule_filename", "coll_tuned_dynamic_rules_filename"),
+            ("the environment", "coll_han_priorty", "coll_han_priority"),
+            ("the command line of mpirun", "coll_tuned_bcast_algorithms", "coll_tuned_bcast_algorithm"),
+        ] {
+            let about = format!("settings warning {place} sets {name} = ");
+            has(&found, &about, &format!("the nearest name is {nearest}"));
+            assert_eq!(
+                found.iter().filter(|finding| finding.contains(&format!("sets {name} ="))).count(),
+                1,
+                "{found:#?}"
+            );
+        }
+        has(&found, "settings warning the environment sets coll_tuned_use_dynamic_rules = True", "no boolean");
+    });
+}
+
+/// Hosts that do not answer are a finding, after a while.
+#[test]
+fn a_job_that_never_starts_is_a_problem() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut command = mpi.collrules("doctor --json --scratch", scratch.path());
+        command.args(["--hang-timeout", "1s", "--launcher", "sh -c 'sleep 100'"]);
+        let (code, found) = findings(&mut command);
+        assert_eq!(code, Some(4), "{found:#?}");
+        has(&found, "job problem", "ssh HOST true");
+    });
+}
+
 #[test]
 fn what_is_missing_is_found() {
     let (code, found) = findings(bounded().args(["doctor", "--json", "--mpirun", "/nowhere/mpirun"]));

@@ -297,6 +297,20 @@ fn no_submitted_job_is_unknown() {
         assert!(!scratch.path().join("rejected/submission.json").exists());
     }
 
+    // What would fail in its job is not submitted.
+    for job in ["tune --ops bcst", "tune --np 64"] {
+        let mut command = command("refused");
+        Ran::from(command.args(job.split(' ').skip(1)).output().unwrap()).exits(2);
+        assert!(!scratch.path().join("refused").exists(), "{job}");
+    }
+    // The end of the newest log of a job is part of the state.
+    fs::write(scratch.path().join("run/job-7.log"), "one\n\n".repeat(9) + "Killed\n").unwrap();
+    let mut status = bounded();
+    let path = format!("{}:{}", scratch.path().display(), std::env::var("PATH").unwrap());
+    let status = status.current_dir(scratch.path()).env("PATH", path).args(["status", "--json", "run"]).output();
+    let status: serde_json::Value = serde_json::from_str(&Ran::from(status.unwrap()).exits(0).stdout).unwrap();
+    assert_eq!(status["log"]["lines"], serde_json::json!(["one", "one", "one", "one", "Killed"]));
+
     // A record that fails: the job is named, and no other one is submitted.
     program("sbatch", "mkdir lost/x; mv lost/submission.json lost/x; mkdir -p lost/submission.json/y; echo 8");
     submit("lost").exits(3).complains("job 8");

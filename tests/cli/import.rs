@@ -146,6 +146,77 @@ fn what_is_missing_has_an_option() {
     import(&[], &[&scratch.path().join("nowhere")], &second).exits(3);
 }
 
+/// Without the default, nothing is compared: such an import is refused when it is written.
+#[test]
+fn imports_that_lost_the_default_are_refused() {
+    let output = |time: &str| format!("# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)\n1024  {time}\n");
+    let (default, other, best) = (output("5.0"), output("5.5"), output("4.0"));
+    let killed = "mpirun noticed that process rank 3 exited on signal 9 (Killed).\n";
+    let (lost, none) = (output("x"), output("5.0").replace("1024  5.0\n", killed));
+    for (files, code) in [
+        (vec![("allreduce_np8_default.log", default.as_str())], 0),
+        (vec![("allreduce_np8_default.log", &default), ("allreduce_np8_algo0.log", &other)], 3),
+        (vec![("allreduce_np8_default.log", &default), ("allreduce_np8_algo0.log", &default)], 0),
+        (vec![("allreduce_np8_default_run0.log", &default), ("allreduce_np8_algo0_run1.log", &other)], 0),
+        (vec![("allreduce_np8_default_run0.log", &default), ("allreduce_np8_default_run1.log", &lost)], 0),
+        (vec![("allreduce_np8_default.log", &lost)], 3),
+        (vec![("allreduce_np8_algo0.log", &none)], 3),
+        (vec![("allreduce_np8_algo0.log", killed)], 3),
+        (vec![("allreduce_np8_algo0.log", "")], 3),
+        (vec![("np8/allreduce_algo0.log", killed)], 3),
+        (vec![("bcast_np8_algo0.log", killed)], 0),
+        (vec![], 0),
+    ] {
+        let scratch = tempfile::tempdir().unwrap();
+        let (sweep, out) = (scratch.path().join("sweep"), scratch.path().join("run"));
+        for (name, text) in files.iter().chain(&[("allreduce_np8_algo3.log", best.as_str())]) {
+            let file = sweep.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let ran = import(&[], &[&sweep], &out);
+        assert_eq!(ran.code, Some(code), "{files:?}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(out.exists(), code == 0, "{files:?}");
+        if files.len() == 2 && code == 3 {
+            files.iter().for_each(|(name, _)| assert!(ran.stderr.contains(name), "{name} in {}", ran.stderr));
+        }
+    }
+}
+
+/// Both commands have one reader, and the same options for it.
+#[test]
+fn tables_are_analyzed_with_the_options_of_imports() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (table, mut count) = (scratch.path().join("table.csv"), 0);
+    for (text, options, code) in [
+        ("collective,alg,np,size,latency\nbcast,0,4,8,3\nbcast,6,4,8,2\n", "", 3),
+        ("collective,alg,np,size,latency\nbcast,0,4,8,3\nbcast,6,4,8,2\n", "--unit us", 0),
+        ("alg,np,size,avg_us\n0,4,8,3\n6,4,8,2\n", "", 3),
+        ("alg,np,size,avg_us\n0,4,8,3\n6,4,8,2\n", "--collective bcast", 0),
+        ("collective,alg,size,avg_us\nbcast,0,8,3\nbcast,6,8,2\n", "", 3),
+        ("collective,alg,size,avg_us\nbcast,0,8,3\nbcast,6,8,2\n", "--np 4", 0),
+        ("collective,alg,np,size,max_us\nbcast,0,4,8,3\nbcast,6,4,8,2\n", "", 3),
+        ("collective,alg,np,size,max_us\nbcast,0,4,8,3\nbcast,6,4,8,2\n", "--time slowest", 0),
+        ("collective,np,size,avg_us\nbcast,4,8,3\n", "--algorithm 0 --launch 2", 0),
+        ("collective,alg,np,avg_us\nbarrier,0,4,3\nbarrier,1,4,2\n", "", 0),
+    ] {
+        fs::write(&table, text).unwrap();
+        for command in ["analyze", "import"] {
+            count += 1;
+            let out = scratch.path().join(count.to_string());
+            let mut collrules = bounded();
+            collrules.arg(command).arg(&table).args(options.split_whitespace()).arg("--out").arg(out);
+            let ran: Ran = collrules.output().unwrap().into();
+            assert_eq!(ran.code, Some(code), "{command} {options} {text}: {}{}", ran.stdout, ran.stderr);
+        }
+    }
+    for options in ["--unit us", "--np 4", "--leave-out-flagged", "--time average", "--release 4.1"] {
+        let ran: Ran =
+            bounded().arg("analyze").arg(scratch.path()).args(options.split_whitespace()).output().unwrap().into();
+        assert_eq!(ran.code, Some(2), "{options}: {}", ran.stderr);
+    }
+}
+
 /// The reader of tables names the command for output of benchmarks.
 #[test]
 fn each_input_has_its_command() {

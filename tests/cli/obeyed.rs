@@ -59,6 +59,27 @@ fn every_boundary_is_obeyed() {
     });
 }
 
+/// Rules for larger communicators than fit here are read, and no call uses one: that proves nothing, deployed or not.
+#[test]
+fn rules_that_no_call_uses_are_not_checked() {
+    under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let rules = scratch.path().join("rules.conf");
+        fs::write(&rules, "1\n7\n2\n2 1\n0 0 0 0\n4 1\n0 1 0 0\n").unwrap();
+        let run = |options: &str| {
+            let mut command = mpi.collrules(&format!("verify --json --np 2 --sizes 1K {options}"), scratch.path());
+            command.env("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+            command.env("OMPI_MCA_coll_tuned_dynamic_rules_filename", &rules);
+            let found = Ran::from(command.output().unwrap()).exits(5).stdout;
+            let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+            assert_eq!((&found["obeyed"], &found["calls"]["ruled"]), (&false.into(), &0.into()), "{found}");
+            assert_eq!(found["reasons"], serde_json::json!([]));
+        };
+        run(&format!("{} --scratch", rules.display()));
+        run("--deployed --scratch");
+    });
+}
+
 /// From 5.0 on an algorithm that is forced somewhere beats the rules; before, rules win.
 #[test]
 fn a_forced_algorithm_in_the_way_is_named_with_its_source() {
@@ -175,6 +196,11 @@ fn what_users_have_set_is_asked_for_as_it_is() {
         deployed(mpi, scratch.path(), None, &[], "").exits(7).complains("no rules file is active");
         let off = deployed(mpi, scratch.path(), None, &[(FILE, path)], "").exits(7);
         off.complains("the rules of coll/tuned are switched off on all ranks; set coll_tuned_use_dynamic_rules to 1");
+        let misspelt = [("OMPI_MCA_coll_tuned_use_dynamic_rule", "1"), (FILE, path)];
+        let misspelt = deployed(mpi, scratch.path(), None, &misspelt, "").exits(7);
+        misspelt.complains("the nearest name is coll_tuned_use_dynamic_rules");
+        let beside = verify(mpi, &file, &[("OMPI_MCA_coll_tuned_use_dynamic_rule", "1")]).exits(0);
+        beside.says("knows no parameter coll_tuned_use_dynamic_rule");
         let set = FILE.trim_start_matches("OMPI_MCA_");
         let relative = format!("coll_tuned_use_dynamic_rules = 1\n{set} = rules of the table/rules.conf\n");
         let relative = deployed(mpi, scratch.path(), None, &[], &relative).exits(7);

@@ -274,7 +274,7 @@ fn a_validation_is_shown_with_what_was_removed() {
     let count = findings.cells.len();
     for part in [
         "## Validation in fresh launches",
-        "Sizes whose rule was left out: 2 slower.",
+        "Rules for 2 sizes were tried and dropped: 2 slower.",
         "failed with the file: a &lt;crash; rule removed: slower in fresh launches |",
         "| pairs of fresh launches, without and with the rules file | 4 |",
         &format!("| sizes compared | {count} |"),

@@ -45,7 +45,16 @@ fn python(script: &str) -> Option<Ran> {
     run("python3", &["-c", &format!("{STAND_INS}\n{script}")]).map(|ran| ran.exits(0))
 }
 
-/// ReFrame, which `make test-all` installs, runs the check on a simulated run.
+/// A system on which ReFrame starts everything with srun, unless a check says otherwise.
+const SYSTEM: &str = "site_configuration = {
+    'systems': [{'name': 'here', 'hostnames': ['.*'], 'partitions': [
+        {'name': 'nodes', 'scheduler': 'local', 'launcher': 'srun', 'environs': ['builtin']}]}],
+    'environments': [{'name': 'builtin'}],
+}
+";
+
+/// ReFrame, which `make test-all` installs, runs the check on a simulated run. It starts collrules once, by no launcher:
+/// here there is no srun, and in a job there would be 256 of collrules.
 #[test]
 fn reframe_runs_the_check() {
     let reframe = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/reframe/bin/reframe");
@@ -56,12 +65,13 @@ fn reframe_runs_the_check() {
     let at = |name: &str| scratch.path().join(name).display().to_string();
     collrules("tune --simulate --ops bcast --np 8 --refine 0 -q --out", scratch.path().join("tuned").as_path())
         .exits(0);
+    fs::write(at("system.py"), SYSTEM).unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_collrules")).parent().unwrap().display().to_string();
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap_or_default());
     let check = site("reframe_drift.py").display().to_string();
     let tuned = format!("CollrulesDrift.tuned={}", at("tuned"));
     let ran = Command::new(reframe)
-        .args(["-c", &check, "-r", "-S", &tuned, "--prefix", &at("reframe")])
+        .args(["-C", &at("system.py"), "-c", &check, "-r", "-S", &tuned, "--prefix", &at("reframe")])
         .env("PATH", path)
         .env("HOME", scratch.path())
         .current_dir(scratch.path())

@@ -42,6 +42,8 @@ pub struct JobFacts {
     pub own: Option<BatchLauncher>,
     /// Other programs that run in the job now, and would disturb the timings.
     pub others: Vec<String>,
+    /// Parts of the job that do not compute, or that jobs do not reach, in sentences.
+    pub unused: Vec<String>,
 }
 
 /// A launcher that belongs to a batch system.

@@ -25,7 +25,7 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     };
     // An mpirun that was built without PBS would see this host alone, and another takes the file as it takes its own list.
     let environment = file.as_deref().map(hostfile).unwrap_or_default();
-    Some(JobFacts { allocation, environment, own: None, others: Vec::new() })
+    Some(JobFacts { allocation, environment, own: None, others: Vec::new(), unused: Vec::new() })
 }
 
 /// Returns the requested time less the used time, by `qstat -f`; Torque has the former in a variable as well.

@@ -17,6 +17,9 @@ pub fn dialect(system: BatchSystem) -> Dialect {
     }
 }
 
+/// Beginning of the names of logs.
+pub(crate) const LOG: &str = "job";
+
 /// The script of a job: the template of its batch system, filled. Fails, in words, for what the system does not support.
 pub fn script(system: BatchSystem, job: &Job<'_>) -> Result<String, String> {
     let Dialect { mark, template, .. } = dialect(system);
@@ -103,7 +106,7 @@ fn values(system: BatchSystem, job: &Job<'_>, directory: &str) -> Vec<(&'static 
         ("environment", given(&options.parallel_environment)),
         ("array", options.array.iter().map(u32::to_string).collect()),
         ("quote", vec![mark(directory).to_owned()]),
-        ("log", vec![format!("{log}/job")]),
+        ("log", vec![format!("{log}/{LOG}")]),
         ("directive", options.directive.clone()),
         ("module", options.module.iter().map(|module| quoted(module)).collect()),
         ("home", vec![quoted(directory)]),

@@ -28,7 +28,7 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
         left: left(here, &id),
         job,
     };
-    Some(JobFacts { allocation, environment: BTreeMap::new(), own: None, others: Vec::new() })
+    Some(JobFacts { allocation, environment: BTreeMap::new(), own: None, others: Vec::new(), unused: Vec::new() })
 }
 
 /// The requested limit less the age of the process that runs the script.

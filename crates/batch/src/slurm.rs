@@ -44,7 +44,26 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     // From 22.05 on `srun` does not take the job's --cpus-per-task for its steps.
     let cores = here.variable("SLURM_CPUS_PER_TASK").filter(|_| here.variable(CORES).is_none());
     environment.extend(cores.map(|cores| (CORES.to_owned(), cores)));
-    Some(JobFacts { environment, own: srun(here, slots), others: others(here, &id), allocation })
+    let unused = components(here).into_iter().collect();
+    Some(JobFacts { environment, own: srun(here, slots), others: others(here, &id), unused, allocation })
+}
+
+/// A sentence about the other components of a heterogeneous job: mpirun and srun start jobs in the first one, whose
+/// variables have no suffix. Slurm before 20.02 names them packs.
+fn components(here: &dyn Here) -> Option<String> {
+    let count = |kind: &str| here.number(&format!("SLURM_{kind}_SIZE")).filter(|count| *count > 1);
+    let (kind, count) = ["HET", "PACK"].into_iter().find_map(|kind| Some((kind, count(kind)?)))?;
+    let nodes = |component: u32| here.number(&format!("SLURM_JOB_NUM_NODES_{kind}_GROUP_{component}"));
+    let described = |component| nodes(component).map_or("?".to_owned(), |nodes| nodes.to_string());
+    let described: Vec<String> = (0..count).map(described).collect();
+    let groups: Vec<String> = (0..count).map(|component| component.to_string()).collect();
+    Some(format!(
+        "the job has {count} components, of {} nodes, and jobs start in the first one alone; \
+         --launcher 'srun --{}-group={} --mpi=pmix' starts them in all",
+        described.join(" and "),
+        kind.to_ascii_lowercase(),
+        groups.join(","),
+    ))
 }
 
 /// The number of ranks in `2(x3),1`: ranks per node, each with a repeat count.
@@ -196,6 +215,24 @@ mod tests {
         assert!(own.words.ends_with(&["--mpi=pmi2".to_owned(), "--ntasks=11".to_owned()]), "{:?}", own.words);
         assert_eq!(own.preferred.as_deref(), Some("this Slurm's MpiDefault is pmi2"));
         assert!(found.others.is_empty(), "the step is our own");
+    }
+
+    #[test]
+    fn other_components_of_a_job_are_named() {
+        let unused = |more: &[(&str, &str)]| {
+            let facts: Vec<_> = BATCH.into_iter().chain(more.iter().copied()).collect();
+            find_job(&Made::from_facts(&facts)).expect("is a job").unused
+        };
+        assert!(unused(&[]).is_empty());
+        assert!(unused(&[("SLURM_HET_SIZE", "1")]).is_empty());
+        for kind in ["HET", "PACK"] {
+            let name = |what: &str| format!("SLURM_{what}");
+            let names = [format!("{kind}_SIZE"), format!("JOB_NUM_NODES_{kind}_GROUP_0")].map(|it| name(&it));
+            let second = name(&format!("JOB_NUM_NODES_{kind}_GROUP_1"));
+            let said = unused(&[(&names[0], "2"), (&names[1], "3"), (&second, "1")]);
+            let group = format!("--{}-group=0,1 ", kind.to_lowercase());
+            assert!(said.len() == 1 && said[0].contains("of 3 and 1 nodes") && said[0].contains(&group), "{said:?}");
+        }
     }
 
     #[test]

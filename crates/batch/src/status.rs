@@ -1,8 +1,13 @@
 //! Progress of the jobs and runs of a directory.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
 use collrules_record::rundir::Progress;
 use serde::Serialize;
 
+use crate::script;
 use crate::submission::Submission;
 
 /// Progress of the jobs and runs of a directory.
@@ -17,8 +22,44 @@ pub struct Status {
     /// Error of asking the batch system, in its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unanswered: Option<String>,
+    /// End of the newest log of a job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogEnd>,
     /// The run, or those of an array.
     pub runs: Vec<RunStatus>,
+}
+
+/// The last lines of a log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LogEnd {
+    /// The file.
+    pub file: PathBuf,
+    /// The lines, without empty ones.
+    pub lines: Vec<String>,
+}
+
+/// Lines of a log's end.
+const LINES: usize = 5;
+
+/// Bytes at the end of a log that are read.
+const BYTES: u64 = 8 << 10;
+
+impl LogEnd {
+    /// Reads the end of the log in a directory of jobs that was written last; none if there is none, or it is empty.
+    pub fn newest(directory: &Path) -> Option<Self> {
+        let is_log = |name: &str| name.starts_with(script::LOG) && name.ends_with(".log");
+        let logs = directory.read_dir().ok()?.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_log));
+        let newest = logs.max_by_key(|entry| entry.metadata().and_then(|file| file.modified()).ok())?.path();
+        let mut file = File::open(&newest).ok()?;
+        let length = file.metadata().ok()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(BYTES))).ok()?;
+        let mut end = Vec::new();
+        file.take(BYTES).read_to_end(&mut end).ok()?;
+        let end = String::from_utf8_lossy(&end);
+        let lines: Vec<&str> = end.lines().filter(|line| !line.trim().is_empty()).collect();
+        let lines = lines[lines.len().saturating_sub(LINES)..].iter().map(|line| (*line).to_owned()).collect();
+        Some(Self { file: newest, lines }).filter(|end| !end.lines.is_empty())
+    }
 }
 
 /// Progress of a run.

@@ -16,7 +16,7 @@ use super::names::{self, PathFacts};
 use super::pattern::NamePattern;
 use super::plausible::{self, PROCESS_BANDWIDTH};
 use super::raw::{BenchmarkOutput, ImportFault, Parsed, Raw, fault};
-use super::statement::{Stated, Statement};
+use super::statement::{self, Stated, Statement};
 use super::{content, duplicates, places, reader, values};
 use crate::error::ImportError;
 use collrules_record::findings::Statistic;
@@ -188,6 +188,9 @@ impl Importer {
         let facts = options.facts.clone().or(name.facts.clone());
         let given = HeaderDefaults { facts: &facts, per_second: options.per_second, time: options.time };
         let mut parsed = reader::read(&lossy, &given)?;
+        let of_path = statement::read(1, &parts.join("/").replace('_', " "));
+        let version = of_path.into_iter().find(|statement| matches!(statement.fact, Stated::Version(_)));
+        parsed.outputs.iter_mut().for_each(|output| output.stated.extend(version.clone()));
         let format = parsed.format.unwrap_or(ImportFormat::Table);
         let source = SourceFile {
             file: file.to_owned(),
@@ -284,26 +287,16 @@ impl Importer {
                 }
                 let seen = if raw.is_on_device { &mut self.on_device } else { &mut self.on_host };
                 seen.get_or_insert_with(|| format!("line {} of {}", raw.line, source.file));
-                let Raw { line, round, times, digits, is_median, .. } = raw;
+                let Raw { line, round, times, is_median, .. } = raw;
                 let NeededFacts { candidate, launch, .. } = *needed;
                 let cell = *cell;
-                timings.push(Imported {
-                    source: index,
-                    line,
-                    cell,
-                    candidate,
-                    launch,
-                    round,
-                    times,
-                    digits,
-                    is_median,
-                });
+                timings.push(Imported { source: index, line, cell, candidate, launch, round, times, is_median });
             }
         }
         if banners.len() > 1 && !given_alone.is_empty() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
             let what = format!(
-                "outputs begin on lines {}, and {} of the options is taken for all of them",
+                "outputs begin on lines {}, and all of them are taken to have the given {}",
                 some(&lines, NAMED_LINES),
                 given_alone.into_iter().collect::<Vec<_>>().join(" and "),
             );
@@ -362,6 +355,8 @@ impl Importer {
             1 => timing.line.to_string(),
             _ => format!("{} of {}", timing.line, sources[timing.source].file),
         };
+        let named = findings.iter().filter_map(|finding| named_default(&finding.file, options.release));
+        let named: Vec<Collective> = named.collect();
         let mut report = |timing: &Imported, fault: ImportFault| {
             findings.push(finding(&sources[timing.source].file, Some(timing.line), fault, true));
         };
@@ -371,6 +366,7 @@ impl Importer {
         };
         let mut undefaulted = with_default(&timings);
         undefaulted.extend(lost.iter().filter(|(_, it)| *it == Candidate::Builtin).map(|(cell, _)| cell.collective));
+        undefaulted.extend(named);
         let timings = places::keep_apart(timings, &names, place, &mut report);
         let mut timings = duplicates::settle(timings, place, |timing, code, what| report(timing, fault(code, what)));
         timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
@@ -413,6 +409,12 @@ impl Importer {
         timings.iter().for_each(|timing| sources[timing.source].timings += 1);
         Ok(Import { sources, timings, statistic, findings })
     }
+}
+
+/// The collective whose default a file has timings of, by its name.
+fn named_default(file: &str, release: Release) -> Option<Collective> {
+    let Facts { collective, algorithm, .. } = names::facts(&file.split('/').collect::<Vec<_>>(), release).facts;
+    collective.filter(|it| algorithm.is_some_and(|name| name.candidate(release, *it) == Ok(Candidate::Builtin)))
 }
 
 fn finding(file: &str, line: Option<u64>, fault: ImportFault, left_out: bool) -> Finding {

@@ -31,8 +31,10 @@ names! {
         Process "process",
         /// The outcome of a check of the data.
         Check "validation",
-        /// ReproMPI's mark of an invalid call.
+        /// A mark of an invalid call, 0 for valid ones.
         Invalid "errorcode",
+        /// A parameter of an algorithm, which belongs to the candidate.
+        Parameter "segsize",
         Mean "avg_latency_us",
         Min "min_latency_us",
         Max "max_latency_us",
@@ -112,7 +114,7 @@ impl Columns {
         if self.layout == TableFormat::Algorithms {
             return Ok(self);
         }
-        let is_single = |role: &Role| *role != Role::Spread;
+        let is_single = |role: &Role| ![Role::Spread, Role::Parameter].contains(role);
         for (place, column) in self.columns.iter().enumerate() {
             if let Some(role) = column.role.filter(is_single)
                 && self.columns[..place].iter().any(|other| other.role == Some(role))
@@ -192,13 +194,15 @@ impl Columns {
     }
 
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more
-    /// processes have sent help message ...`: its first two numbers are numbers.
+    /// processes have sent help message ...`: its first two numbers are numbers, or it has all fields and the first is one.
     pub(super) fn is_row(&self, fields: &[Cow<'_, str>]) -> bool {
-        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Invalid};
+        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Invalid, Parameter};
         let is_number = |column: &Column| {
-            !matches!(column.role, Some(Collective | Algorithm | AlgorithmId | Candidate | Check | Invalid))
+            !matches!(column.role, Some(Collective | Algorithm | AlgorithmId | Candidate | Check | Invalid | Parameter))
         };
-        let mut numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column)).take(2).peekable();
+        let expected = if fields.len() == self.columns.len() { 1 } else { 2 };
+        let numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column));
+        let mut numbers = numbers.take(expected).peekable();
         matches!(self.layout, TableFormat::Delimited(_))
             || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
     }
@@ -381,7 +385,9 @@ fn plain_role(name: &str) -> Option<Role> {
         | "niter" | "samples" | "n_samples" => Role::Calls,
         "process" => Role::Process,
         "validation" | "defects" => Role::Check,
-        "errorcode" => Role::Invalid,
+        "errorcode" | "exit_code" | "exitcode" | "exit_status" | "return_code" | "returncode" | "rc" => Role::Invalid,
+        "segsize" | "segment_size" | "segmentsize" | "segment_bytes" | "seg_size" | "fanout" | "fanin" | "faninout"
+        | "fan_out" | "fan_in" | "fan_in_out" | "chains" | "max_requests" => Role::Parameter,
         _ => return None,
     })
 }

@@ -24,8 +24,6 @@ pub struct Imported {
     pub round: u32,
     /// The times.
     pub times: TimeStatistics,
-    /// The significant digits of the time as written.
-    pub(super) digits: Option<u64>,
     /// True if the mean is a median over calls.
     pub(super) is_median: bool,
 }

@@ -52,10 +52,10 @@ pub use pattern::NamePattern;
 pub use plausible::PROCESS_BANDWIDTH;
 pub use walk::{CannotRead, add_all};
 
-/// The timings of one table; `name` is its name in messages. A table that cannot be read to its end is an error as a
+/// The timings of one table; `name` is that of its file. A table that cannot be read to its end is an error as a
 /// whole, so that a part is not taken for all of it.
 pub fn table(name: &str, bytes: &[u8], options: Options) -> Result<Import, ImportError> {
     let mut importer = Importer::new(options);
-    importer.add_file(name, &[], bytes)?;
+    importer.add_file(name, &[name], bytes)?;
     importer.finish()
 }

@@ -23,7 +23,6 @@ pub(super) struct Raw {
     /// The call within the launch, from 0; 0 where calls were averaged.
     pub(super) round: u32,
     pub(super) times: TimeStatistics,
-    pub(super) digits: Option<u64>,
     /// The step between times as they are written: ten nanoseconds for `2.50` microseconds.
     pub(super) step: Seconds,
     /// Number of calls of which the time is a mean, if the file says so.
@@ -117,13 +116,6 @@ impl Parsed {
     pub(super) fn fault(&mut self, line: u64, code: FindingCode, what: impl Into<String>) {
         self.faults.push((Some(line), fault(code, what)));
     }
-}
-
-/// The significant digits of a decimal number as written, without zeros at either end.
-pub(super) fn digits(text: &str) -> Option<u64> {
-    let digits = text.replacen('.', "", 1);
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| digits.trim_end_matches('0').parse().ok()).flatten()
 }
 
 /// The step between numbers as written, in seconds.

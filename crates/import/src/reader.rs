@@ -20,7 +20,7 @@ use crate::finding::FindingCode;
 use crate::formats::{BenchmarkProgram, HeaderLine, ImportFormat, mark};
 use crate::raw::{BenchmarkOutput, Parsed, Raw, fault};
 use crate::row;
-use crate::statement::{self, Statement};
+use crate::statement::{self, Stated, Statement};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
 pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, ImportError> {
@@ -274,6 +274,7 @@ impl Reader<'_> {
             self.end_stray();
             if self.output.rows == 0 {
                 self.output.stated.clone_from(&self.stated);
+                self.output.stated.extend(libraries(&columns, fields.as_deref().unwrap_or_default(), line));
             }
             self.output.rows += 1;
             if let TableFormat::Delimited(_) = columns.layout {
@@ -441,7 +442,10 @@ impl Reader<'_> {
             if let Some((line, one, other)) = split.filter(|(_, one, other)| is_factor(&name, one, other)) {
                 return Err(ImportError::SplitComparison { column: name, line, one, other });
             }
-            names.entry(varies).or_default().push(format!("`{name}`"));
+            // Numbers without a name are those of the rows, as pandas writes them.
+            if !name.is_empty() {
+                names.entry(varies).or_default().push(format!("`{name}`"));
+            }
         }
         if !self.over_calls.is_empty() {
             let names = std::mem::take(&mut self.over_calls).into_iter().collect::<Vec<_>>().join(", ");
@@ -480,6 +484,13 @@ impl Reader<'_> {
     }
 }
 
+/// What columns that are not read say about the MPI library.
+fn libraries(columns: &Columns, fields: &[Cow<'_, str>], line: u64) -> impl Iterator<Item = Statement> {
+    let unread = columns.columns.iter().zip(fields).filter(|(column, _)| column.role.is_none());
+    let stated = unread.flat_map(move |(column, field)| statement::read(line, &format!("{} {field}", column.name)));
+    stated.filter(|it| matches!(it.fact, Stated::Version(_) | Stated::Library(_)))
+}
+
 impl Unread {
     fn add(&mut self, line: u64, comparison: RowGroup, value: String) {
         self.varies |= *self.first.get_or_insert_with(|| value.clone()) != value;
@@ -492,8 +503,10 @@ impl Unread {
 
 /// Names of columns that say when, or for whom, and of numbers that calls depend on.
 const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
-const FACTORS: [&str; 12] =
-    ["nodes", "nnodes", "node", "ppn", "per", "threads", "nthreads", "root", "cores", "cpus", "sockets", "numa"];
+const FACTORS: [&str; 16] = [
+    "nodes", "nnodes", "node", "ppn", "ppr", "per", "threads", "nthreads", "root", "cores", "cpus", "gpus", "sockets",
+    "numa", "place", "inplace",
+];
 
 /// Returns true if calls may depend on a column with these values: texts, except remarks, and known numbers. Other numbers
 /// may be results.

@@ -11,7 +11,7 @@ use crate::columns::{Column, Columns, NO_DATA, Role, SIZES, TableFormat};
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::FindingCode;
 use crate::formats::{BenchmarkProgram, Meaning, Size};
-use crate::raw::{BenchmarkOutput, ImportFault, Raw, digits, fault, step, time};
+use crate::raw::{BenchmarkOutput, ImportFault, Raw, fault, step, time};
 
 /// Reason for leaving out a row without any value.
 pub(super) const EMPTY_ROW: &str = "the row is empty";
@@ -41,7 +41,6 @@ pub(super) fn read(
         size: Size { printed: 0, meaning: Meaning::Unknown, element: output.element.unwrap_or(1) },
         round: 0,
         times: TimeStatistics::default(),
-        digits: None,
         step: Seconds(0.0),
         calls: None,
         is_on_device: output.is_on_device,
@@ -54,6 +53,11 @@ pub(super) fn read(
         let text = text.trim();
         match role {
             Role::Spread => {}
+            Role::Parameter if text.is_empty() || text.parse::<f64>() == Ok(0.0) => {}
+            Role::Parameter => {
+                let what = "is not read; a column candidate has tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
+                return Err(bad(format!("{} {text} {what}", column.name)));
+            }
             _ if text.is_empty() && !column.is_time() => return Err(empty(column)),
             Role::Collective => {
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
@@ -144,9 +148,6 @@ pub(super) fn read(
             Role::End => row.times = TimeStatistics { max: Some(seconds), min: Some(seconds), mean: Some(seconds) },
             _ => row.times.mean = Some(seconds),
         }
-        if matches!(role, Role::Mean | Role::Median) || row.digits.is_none() && role == Role::Max {
-            row.digits = digits(text);
-        }
     }
     Ok(vec![Ok(row)])
 }
@@ -169,7 +170,7 @@ fn timings_of_algorithms(
             time(number, column.per_second).map_err(|what| untimed(column, &what).about(facts.clone(), row.size));
         timings.push(mean.map(|mean| {
             let times = TimeStatistics { mean: Some(mean), ..TimeStatistics::default() };
-            Raw { facts, times, digits: digits(number), ..row.clone() }
+            Raw { facts, times, ..row.clone() }
         }));
         seen.push(algorithm);
     }

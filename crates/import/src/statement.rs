@@ -39,7 +39,7 @@ fn expression(text: &str) -> Regex {
 }
 
 /// `-np 8`, `--ntasks=8`, or `-n 8` of a launcher, and the word in front.
-static OPTION: Expression = LazyLock::new(|| expression(r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s+|=)(\d+)\b"));
+static OPTION: Expression = LazyLock::new(|| expression(r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s*|=)(\d+)\b"));
 /// `Procs: 8`, `number of ranks = 8`.
 static RANKS: Expression = LazyLock::new(|| {
     let names = r"np|(?:n|num)_?(?:procs?|ranks|tasks|processes)|procs|processes|ranks|tasks|(?:comm|communicator|mpi|world)[ _]size";
@@ -170,6 +170,7 @@ mod tests {
         for (text, stated) in [
             ("+ mpirun -np 8 ./osu_bcast", vec![ranks(8)]),
             ("mpiexec -n 16 ./osu_bcast -f", vec![ranks(16)]),
+            ("srun -n16 ./osu_bcast -i100", vec![ranks(16)]),
             ("$ srun --ntasks=32 -c 4 ./osu_bcast", vec![ranks(32)]),
             ("mpirun -n 4 -host a x : -n 4 -host b x", vec![ranks(8)]),
             ("nice -n 10 mpirun -np 4 x | head -n 5", vec![ranks(4)]),

@@ -12,6 +12,8 @@ use crate::probe::{Probe, ProbeTiming, Probes};
 
 /// Columns that a table has to have.
 const COLUMNS: [&str; 5] = ["pattern", "ranks", "bytes", "launch", "seconds"];
+/// Column that a table may have.
+const HOSTS: &str = "hosts";
 
 /// The most faulty rows that are reported one by one.
 const TOLD: usize = 3;
@@ -22,6 +24,15 @@ pub enum BadTable {
     /// Columns are missing.
     #[error("the table has no column {0}; it needs pattern, ranks, bytes, launch and seconds, and may have hosts")]
     Column(&'static str),
+    /// A column is unknown: the timings of rows may depend on it.
+    #[error(
+        "the table has an unknown column `{0}`, on which times may depend, such as the bytes of an answer; remove it if \
+         they do not: a table has pattern, ranks, bytes, launch and seconds, and perhaps hosts"
+    )]
+    Unknown(String),
+    /// A column is there twice.
+    #[error("the table has the column {0} more than once")]
+    Repeated(String),
     /// No row can be used.
     #[error("no row of the table can be used: {0}")]
     Empty(String),
@@ -35,6 +46,14 @@ pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
     let place = |name: &str| headers.iter().position(|header| header.eq_ignore_ascii_case(name));
     if let Some(missing) = COLUMNS.into_iter().find(|name| place(name).is_none()) {
         return Err(BadTable::Column(missing));
+    }
+    for (at, header) in headers.iter().enumerate() {
+        if place(header) != Some(at) {
+            return Err(BadTable::Repeated(header.to_owned()));
+        }
+        if !COLUMNS.iter().chain([&HOSTS]).any(|name| header.eq_ignore_ascii_case(name)) {
+            return Err(BadTable::Unknown(header.to_owned()));
+        }
     }
     let mut timings = Vec::new();
     let mut hosts: BTreeMap<u32, String> = BTreeMap::new();
@@ -86,7 +105,7 @@ fn row<'a>(value: &dyn Fn(&str) -> &'a str) -> Result<ProbeRow, String> {
         return Err("the time is not above zero".to_owned());
     }
     check_time(Seconds(seconds), bytes)?;
-    let names = value("hosts");
+    let names = value(HOSTS);
     let hosts: Vec<(u32, String)> = if names.is_empty() {
         Vec::new()
     } else {
@@ -136,6 +155,14 @@ mod tests {
     fn tables_without_columns_or_rows_are_refused() {
         assert_eq!(read("pattern,ranks,bytes,launch\n"), Err(BadTable::Column("seconds")));
         assert_eq!(read(""), Err(BadTable::Column("pattern")));
+        for (columns, refused) in [
+            ("pattern,ranks,bytes,back,launch,seconds", BadTable::Unknown("back".to_owned())),
+            ("pattern,ranks,bytes,launch,seconds,note", BadTable::Unknown("note".to_owned())),
+            ("pattern,ranks,bytes,launch,seconds,", BadTable::Unknown(String::new())),
+            ("pattern,ranks,bytes,launch,seconds,Seconds", BadTable::Repeated("Seconds".to_owned())),
+        ] {
+            assert_eq!(read(&format!("{columns}\npingpong,0+1,0,0,4e-5,1\n")), Err(refused), "{columns}");
+        }
         assert!(
             read("pattern,ranks,bytes,launch,seconds\n").is_err_and(|bad| bad.to_string().contains("there is none"))
         );

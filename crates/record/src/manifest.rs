@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use collrules_rules::words::some;
 use collrules_rules::{Collective, Version};
 use serde::{Deserialize, Serialize};
 
@@ -160,5 +161,16 @@ impl Survey {
     /// The different hosts.
     pub fn nodes(&self) -> BTreeSet<&String> {
         self.hosts.iter().collect()
+    }
+
+    /// The slots of the hosts, such as `1 on a, 42 on b and c`, if they differ.
+    pub fn uneven_nodes(&self) -> Option<String> {
+        const NAMED: usize = 3;
+        let mut slots: BTreeMap<&String, usize> = BTreeMap::new();
+        self.hosts.iter().for_each(|host| *slots.entry(host).or_default() += 1);
+        let mut hosts: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        slots.into_iter().for_each(|(host, slots)| hosts.entry(slots).or_default().push(host.clone()));
+        let described = hosts.iter().map(|(slots, hosts)| format!("{slots} on {}", some(hosts, NAMED)));
+        (hosts.len() > 1).then(|| described.collect::<Vec<_>>().join(", "))
     }
 }

@@ -15,7 +15,7 @@ use crate::units::{Bytes, Ranks, Seconds};
 #[serde(tag = "code", content = "of", rename_all = "snake_case")]
 pub enum CellObstacle {
     /// The message has a part of an element.
-    #[error("the message is no multiple of the {element} B of {}, which reductions are called with", data.mpi())]
+    #[error("the message is no multiple of {element} B, the size of {}", data.mpi())]
     PartOfElement {
         /// Bytes of an element.
         element: u64,

@@ -323,9 +323,8 @@ pub struct Validating {
     /// Pairs of launches, one without and one with the file; undecided sizes get more while there is time
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub pairs: u32,
-    /// Time for the whole command, half of it for the settings of a run that has some; with --repair, 60 % of the rest
-    /// for the first comparison, and repaired rules are compared again while there is time. With `none`, each launch goes on until every size is precise or has its maximum of
-    /// rounds
+    /// Time for the whole command; a run with settings has half of it for them. `none`: until every size is precise or
+    /// has its maximum of rounds
     #[arg(long, value_name = "TIME|none", default_value = "60s", value_parser = values::budget)]
     pub budget: Budget,
     /// Differences, in percent, that count as none
@@ -343,8 +342,7 @@ pub struct Validating {
     /// Method of passing the file's settings to launches
     #[arg(long, value_name = "HOW", default_value = "environment")]
     pub deploy: DeployWay,
-    /// Remove rules that are slower, write the file again, prove it and compare it again, until nothing is slower; and
-    /// settings that make something slower
+    /// Remove rules and settings that are slower, and compare what is left, until nothing is slower
     #[arg(long)]
     pub repair: bool,
     /// Seed of every random order

@@ -166,6 +166,9 @@ pub struct Finalist {
     pub under: Option<Round>,
     /// Results for every size and every member of the guard set.
     pub guarded: Vec<Guarded>,
+    /// Limit of their losses, as a share.
+    #[serde(default = "usual_limit")]
+    pub max_loss: f64,
     /// Memory of a rank after it exchanged messages with all others; missing where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
@@ -179,6 +182,11 @@ pub struct Finalist {
     pub apart: Option<String>,
     /// Verdict on installing it for all.
     pub standing: SettingsVerdict,
+}
+
+/// The limit of files that do not name it.
+fn usual_limit() -> f64 {
+    0.05
 }
 
 impl Finalist {
@@ -259,7 +267,7 @@ impl SettingsFindings {
 pub struct Guarded {
     /// Its name: a collective with its sizes, or a probe.
     pub name: String,
-    /// True if it was requested; otherwise it is in the guard set.
+    /// True if it was requested, and counts in the mean; otherwise it is in the guard set.
     pub is_asked_for: bool,
     /// The speedup over the default.
     pub speedup: Estimate,

@@ -69,7 +69,22 @@ impl Seconds {
 }
 
 impl Seconds {
-    fn read(text: &str) -> Option<Self> {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::parse(text).ok_or_else(|| {
+            // 1h30 could mean minutes or seconds.
+            let completed = ["m", "s"].map(|unit| format!("{text}{unit}"));
+            let completed: Vec<String> = completed.into_iter().filter(|text| Self::parse(text).is_some()).collect();
+            match completed.is_empty() {
+                true => format!(
+                    "`{text}` is not a time of at most 30 years; write numbers with units (ns, us, ms, s, m, h, d), such as \
+                     90, 60s, 30m, 2h or 1h30m"
+                ),
+                false => format!("the last number of `{text}` has no unit: write {}", completed.join(" or ")),
+            }
+        })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
         let mut rest = text.trim();
         let mut seconds = 0.0;
         let mut last = f64::INFINITY;
@@ -77,7 +92,7 @@ impl Seconds {
             let number = rest.find(|c: char| c.is_alphabetic() && c != 'e').unwrap_or(rest.len());
             let unit = rest[number..].find(|c: char| !c.is_alphabetic()).map_or(rest.len(), |unit| number + unit);
             let is_first = last.is_infinite();
-            // 1h30m, but neither 30m1h nor 1h30, which could mean minutes or seconds.
+            // 1h30m, but neither 30m1h nor 1h30.
             let scale = Some(&rest[number..unit]).filter(|unit| is_first || !unit.is_empty()).and_then(unit_scale)?;
             let value: f64 = rest[..number].trim().parse().ok().filter(|value| scale < last && *value >= 0.0)?;
             seconds += value * scale;
@@ -87,10 +102,7 @@ impl Seconds {
     }
 }
 
-read_from_text!(
-    Seconds,
-    "is not a time of at most 30 years; write numbers with units, such as 90, 60s, 30m, 2h or 1h30m"
-);
+read_from_text!(Seconds);
 
 /// The longest time that is read from text, about 30 years: longer ones are typing errors.
 const LONGEST: f64 = 1e9;
@@ -104,6 +116,7 @@ fn unit_scale(unit: &str) -> Option<f64> {
         "ms" => 1e-3,
         "m" | "min" => 60.0,
         "h" => 3600.0,
+        "d" => 86400.0,
         _ => return None,
     })
 }

@@ -61,11 +61,26 @@ pub fn collectives(text: &str) -> Result<Vec<Collective>, String> {
     if text.trim().eq_ignore_ascii_case("all") {
         return Ok(Collective::ALL.to_vec());
     }
-    let named = text.split(',').map(|name| name.parse::<Collective>().map_err(|error| format!("{error}; or all")));
-    let mut named = named.collect::<Result<Vec<_>, _>>()?;
+    let read = |text: &str| -> Result<Vec<Collective>, String> {
+        text.split(',').map(|name| name.parse().map_err(|error| format!("{error}; or all"))).collect()
+    };
+    let mut named = read(text).map_err(|why| respell(text, why, &read))?;
     named.sort_unstable();
     named.dedup();
     Ok(named)
+}
+
+/// The error of a list that was meant as another one: with blanks for commas, or `-` or `..` within a range.
+fn respell<T>(text: &str, why: String, read: impl Fn(&str) -> Result<T, String>) -> String {
+    let words: Vec<&str> = text.split([' ', ';', ',']).filter(|word| !word.is_empty()).collect();
+    let list = words.join(",");
+    let meant = [list.replace("..", ":").replace('-', ":"), list];
+    match meant.into_iter().find(|meant| meant != text && read(meant).is_ok()) {
+        Some(meant) => {
+            format!("`{text}`: write {meant} (values are separated by commas, the ends of a range by a colon)")
+        }
+        None => why,
+    }
 }
 
 /// Message sizes: a list of sizes and of ranges `FIRST:LAST`, which are the powers of two between and both ends.
@@ -104,13 +119,22 @@ fn ranges<T: Copy + Ord + fmt::Display>(
     value: impl Fn(&str) -> Result<T, String>,
     between: impl Fn(T, T, Option<T>) -> Result<Vec<T>, String>,
 ) -> Result<Vec<T>, String> {
+    let read = |text: &str| read_ranges(text, &value, &between);
+    read(text).map_err(|why| respell(text, why, read))
+}
+
+fn read_ranges<T: Copy + Ord + fmt::Display>(
+    text: &str,
+    value: &impl Fn(&str) -> Result<T, String>,
+    between: &impl Fn(T, T, Option<T>) -> Result<Vec<T>, String>,
+) -> Result<Vec<T>, String> {
     let mut values = Vec::new();
     for part in text.split(',') {
         match part.split_once(':') {
             None => values.push(value(part)?),
             Some((first, rest)) => {
                 let (last, step) = rest.split_once(':').map_or((rest, None), |(last, step)| (last, Some(step)));
-                let (first, last, step) = (value(first)?, value(last)?, step.map(&value).transpose()?);
+                let (first, last, step) = (value(first)?, value(last)?, step.map(value).transpose()?);
                 if first > last {
                     return Err(format!("{first} is larger than {last}"));
                 }
@@ -131,8 +155,11 @@ pub fn parse_absolute_path(text: &str) -> Result<PathBuf, String> {
 /// A message size, which has to fit MPI's counts.
 pub fn size(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text.parse()?;
+    if text.len() > 1 && text.starts_with('0') && text.as_bytes()[1].is_ascii_digit() {
+        return Err(format!("`{text}` begins with 0: write sizes without separators of thousands, such as 1024 or 1K"));
+    }
     match bytes {
-        Bytes(0) => Err("a message of no bytes reaches no algorithm; sizes begin at 1".to_owned()),
+        Bytes(0) => Err("message sizes start at 1 byte: Open MPI returns at once for empty messages".to_owned()),
         _ if bytes > MAX_BYTES => Err(format!("{bytes} is more than an MPI call can count; sizes end at 2147483647")),
         _ => Ok(bytes),
     }
@@ -196,9 +223,22 @@ mod tests {
         assert_eq!(sizes("1K:1K"), Ok(bytes(&[1024])));
         assert_eq!(sizes("8,1,1"), Ok(bytes(&[1, 8])));
         assert_eq!(sizes("1:4,6"), Ok(bytes(&[1, 2, 4, 6])));
-        for bad in ["", "0:8", "8:1", "1:", "x", "1:4G", "1:8:2"] {
+        for bad in ["", "0:8", "8:1", "1:", "x", "1:4G", "1:8:2", "1,024"] {
             assert!(sizes(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn lists_in_other_notations_are_answered_with_what_was_meant() {
+        let answer = |error: String| error.split_once(": write ").map(|(_, meant)| meant.to_owned());
+        for (text, meant) in [("1-64K", "1:64K"), ("1k..1M", "1k:1M"), ("1 2 4", "1,2,4"), ("8; 1K", "8,1K")] {
+            let answer = answer(sizes(text).expect_err("is no list")).expect("is meant as a list");
+            assert_eq!(answer.split(' ').next(), Some(meant));
+        }
+        let answers = [communicators("2-8").map(drop), collectives("bcast allreduce").map(drop)];
+        let answers = answers.map(|error| answer(error.expect_err("is no list")).expect("is meant as a list"));
+        assert_eq!(answers.each_ref().map(|said| said.split(' ').next()), [Some("2:8"), Some("bcast,allreduce")]);
+        assert_eq!(answer(sizes("-8").expect_err("is no size")), None);
     }
 
     #[test]

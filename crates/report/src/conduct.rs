@@ -48,16 +48,20 @@ fn name(findings: &Findings, conduct: &Conduct, trial: &Trial) -> String {
 
 /// The outcomes of a rule in other calls, by name of the condition; none if no condition was planned.
 fn describe_trials(conduct: &Conduct, name: impl Fn(&Trial) -> String) -> Vec<String> {
-    let list = |outcome: TrialOutcome, said: &str| {
-        let trials = conduct.trials.iter().filter(|trial| trial.outcome == outcome);
+    let is_faster = |trial: &Trial| trial.lowest.is_some_and(|lowest| lowest > 1.0);
+    let list = |outcome: TrialOutcome, faster: bool, said: &str| {
+        let is_it =
+            |trial: &&Trial| trial.outcome == outcome && (outcome != TrialOutcome::Holds || is_faster(trial) == faster);
+        let trials = conduct.trials.iter().filter(is_it);
         let names: Vec<String> = trials.map(&name).collect();
         (!names.is_empty()).then(|| format!("{said} {}", listed(&names)))
     };
     let said = [
-        list(TrialOutcome::Holds, "holds for"),
-        list(TrialOutcome::Loses, "SLOWER for"),
-        list(TrialOutcome::Undecided, "undecided for"),
-        list(TrialOutcome::Untried, "not compared for"),
+        list(TrialOutcome::Holds, true, "faster for"),
+        list(TrialOutcome::Holds, false, "no large loss for"),
+        list(TrialOutcome::Loses, false, "SLOWER for"),
+        list(TrialOutcome::Undecided, false, "undecided for"),
+        list(TrialOutcome::Untried, false, "not compared for"),
     ];
     said.into_iter().flatten().collect()
 }

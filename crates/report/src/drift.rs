@@ -42,9 +42,18 @@ fn sentences(drift: &Drift) -> Vec<String> {
     let now = drift.doubts_now.iter().map(|doubt| format!("now {}", describe_doubt(doubt)));
     let doubts: Vec<String> = then.chain(now).collect();
     let beyond = percent(drift.criteria.min_change);
+    let open = drift.points_with(Outcome::Undecided).count();
     sentences.push(match (drift.changed(), slower + faster) {
+        (false, _) if drift.is_unchanged() => {
+            let open = if open > 0 { format!("; {open} of {all} are undecided") } else { String::new() };
+            format!(
+                "No change since {}: the default's times are within {beyond} of the earlier ones{open}.",
+                drift.measured
+            )
+        }
         (false, _) => format!(
-            "No change since {}: the default's time is shown to have changed by more than {beyond} for none of {all}.",
+            "Undecided: no change by more than {beyond} since {} is shown, and for {open} of {all} none is excluded. \
+             Repeat the check on an idle machine, or with more --launches and --budget.",
             drift.measured
         ),
         (true, changed) if !doubts.is_empty() => format!(
@@ -69,13 +78,17 @@ fn sentences(drift: &Drift) -> Vec<String> {
     let lost = round.count(Outcome::Slower) + round.failed.iter().filter(|failed| failed.with).count();
     sentences.push(match (&drift.failed, lost) {
         (Some(why), _) => format!("The tuning does NOT hold any more: jobs with it fail ({why})."),
-        (None, 0) => format!(
-            "The tuning still holds: none of {} is slower than by today's default; {} are faster.",
-            counted(round.cells.len(), "size"),
-            round.count(Outcome::Faster)
-        ),
+        (None, 0) => {
+            let faster = round.count(Outcome::Faster);
+            let head = if faster > 0 { "The tuning still holds" } else { "The tuning is not shown to be faster any more" };
+            let all = counted(round.cells.len(), "size");
+            let open = round.count(Outcome::Undecided);
+            format!(
+                "{head}: none of {all} is shown to be slower than the default today; {faster} are faster, {open} undecided."
+            )
+        }
         (None, lost) => format!(
-            "The tuning does NOT hold any more: {lost} of {} fail with it or are slower than by default. `collrules \
+            "The tuning does NOT hold any more: {lost} of {} fail with it or are slower than the default. `collrules \
              validate --repair {}` removes what loses, `collrules tune` finds a better one.",
             counted(round.cells.len(), "size"),
             drift.run

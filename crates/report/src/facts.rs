@@ -59,7 +59,11 @@ pub(crate) fn crossover_row(findings: &Findings, crossover: &Crossover) -> [Stri
         format!("{} B", crossover.at.0),
         side(above),
         format!("{low} and {high}"),
-        crossover.interval.map_or("-".to_owned(), |(from, to)| format!("{} B to {} B", from.0, to.0)),
+        // Ends that are the change itself are those of a range without rules, which no timing places.
+        crossover
+            .interval
+            .filter(|(from, to)| from < to)
+            .map_or("-".to_owned(), |(from, to)| format!("{} B and {} B", from.0, to.0)),
     ]
 }
 

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::condition::Condition;
 use collrules_record::estimate::geometric_mean;
-use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::findings::{CellFinding, Findings, Verdict};
+use collrules_record::reason::KeepReason;
 use collrules_record::settings::{Finalist, Guard, RulesUse, SettingsFindings};
 use collrules_record::tree::{LeafGain, Tree};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, Validation};
@@ -57,6 +58,8 @@ pub enum Removal {
     Shared,
     /// It was faster by default, and adds nothing under the settings of the tuning.
     UnderSettings,
+    /// Fresh launches had no time for it.
+    NotReached,
 }
 
 impl Removal {
@@ -70,6 +73,7 @@ impl Removal {
             Self::MayLoseIn(condition) => format!("faster, but perhaps slower {condition}"),
             Self::Shared => "faster, but shared its rule with sizes that were not".to_owned(),
             Self::UnderSettings => "faster by default, but adds nothing to the settings".to_owned(),
+            Self::NotReached => "no time to compare it".to_owned(),
         }
     }
 }
@@ -103,6 +107,11 @@ impl CellGain {
         self.state.has_rule() || matches!(self.state, SizeState::Settings(_))
     }
 
+    /// Returns true if a rule or a setting acts on it, or a rule did before fresh launches.
+    pub(crate) fn had_rule(&self) -> bool {
+        self.is_changed() || matches!(self.state, SizeState::Removed(_))
+    }
+
     /// Class of its colour, and its state in words.
     pub(crate) fn describe(&self) -> (&'static str, &'static str) {
         let gains = self.speedup.and_then(|speedup| speedup.low).is_some_and(|low| low > 1.0);
@@ -116,7 +125,7 @@ impl CellGain {
             SizeState::Settings(Guard::Passed) => ("same", "settings, no difference"),
             SizeState::Settings(Guard::Undecided) => ("open", "settings, a loss is possible"),
             SizeState::Settings(Guard::Lost) => ("open", "settings, SLOWER"),
-            SizeState::Removed(_) => ("no", "default, rule removed"),
+            SizeState::Removed(_) => ("gone", "default, rule removed"),
             SizeState::Default => ("no", "default"),
         }
     }
@@ -178,6 +187,8 @@ pub struct Gains<'a> {
     holes: BTreeSet<(Cell, Cell)>,
     /// The rules that are gone.
     removed: BTreeMap<Cell, Removal>,
+    /// The sizes over which the speedup of settings is a mean.
+    asked: BTreeSet<Cell>,
 }
 
 impl<'a> Gains<'a> {
@@ -241,6 +252,10 @@ impl<'a> Gains<'a> {
     /// The gain by the timings for tuning, corrected for the choice of what seemed best. It has no number if fresh launches
     /// took place and did not compare the cell.
     fn expected_gain(&self, findings: &Findings, cell: &CellFinding) -> CellGain {
+        let is_unreached = cell.verdict == Verdict::Keep { why: KeepReason::NotConfirmed } && self.round.is_some();
+        if cell.served_candidate() == Candidate::Builtin && is_unreached && self.have_rules() {
+            return CellGain { state: SizeState::Removed(Removal::NotReached), speedup: None };
+        }
         if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
             return CellGain::DEFAULT;
         }
@@ -321,6 +336,7 @@ impl<'a> Gains<'a> {
             chosen.under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it)).collect();
         for (cell, gain) in &mut self.cells {
             let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
+            self.asked.extend(guarded.is_asked_for.then_some(*cell));
             let under = under.get(cell);
             match under.filter(|_| gain.state.has_rule()) {
                 Some(_) if whole.is_some() => gain.speedup = Some(guarded.speedup),
@@ -390,9 +406,11 @@ impl<'a> Gains<'a> {
         self.cells.values().filter(|gain| is_wanted(gain.state)).count()
     }
 
-    /// The geometric mean over all cells with a speedup, of those that a filter lets pass.
+    /// The geometric mean over all cells with a speedup, of those that a filter lets pass. Under settings, sizes that
+    /// refinement added do not count, as in the mean over all.
     pub fn mean(&self, filter: impl Fn(&Cell) -> bool) -> Option<Estimate> {
-        let speedups = self.cells.iter().filter(|(cell, _)| filter(cell)).filter_map(|(_, gain)| gain.speedup);
+        let counts = |cell: &Cell| filter(cell) && (self.chosen.is_none() || self.asked.contains(cell));
+        let speedups = self.cells.iter().filter(|(cell, _)| counts(cell)).filter_map(|(_, gain)| gain.speedup);
         mean_speedup(self.round.filter(|_| self.chosen.is_none()), speedups)
     }
 
@@ -412,7 +430,7 @@ impl<'a> Gains<'a> {
     pub fn fates(&self) -> Fates {
         let left = |is_wanted: fn(SizeState) -> bool| self.count(is_wanted);
         let gone = |is_wanted: fn(Removal) -> bool| self.removed.values().filter(|why| is_wanted(**why)).count();
-        let is_open = |why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_));
+        let is_open = |why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_) | Removal::NotReached);
         let open = gone(is_open);
         Fates {
             confirmed: left(SizeState::is_confirmed),
@@ -426,14 +444,16 @@ impl<'a> Gains<'a> {
         let count = |is_wanted: fn(Removal) -> bool| self.removed.values().filter(|why| is_wanted(**why)).count();
         let counts = [
             (count(|why| matches!(why, Removal::Slower | Removal::SlowerIn(_))), "slower"),
-            (count(|why| why == Removal::NoGain), "without a gain"),
-            (count(|why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_))), "without a clear result"),
-            (count(|why| why == Removal::Shared), "next to these"),
-            (count(|why| why == Removal::UnderSettings), "without a gain under the settings"),
+            (count(|why| why == Removal::NoGain), "no faster"),
+            (count(|why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_))), "not clear"),
+            (count(|why| why == Removal::Shared), "in one rule with these"),
+            (count(|why| why == Removal::UnderSettings), "no faster under the settings"),
+            (count(|why| why == Removal::NotReached), "not compared for lack of time"),
         ];
         let each: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        (!each.is_empty()).then(|| format!("Sizes whose rule was left out: {}.", each.join(", ")))
+        let all = counted(self.removed.len(), "size");
+        (!each.is_empty()).then(|| format!("Rules for {all} were tried and dropped: {}.", each.join(", ")))
     }
 
     /// Sizes with a rule that no speedup includes, with the reason, in a sentence.

@@ -3,18 +3,20 @@
 
 use std::fmt;
 
-use collrules_record::Estimate;
-use collrules_record::findings::{CellFinding, Findings, Statistic, Verdict};
+use collrules_record::findings::{Findings, Statistic};
 use collrules_record::profile::weight::Weight;
-use collrules_record::settings::{RulesUse, SettingsFindings, SettingsVerdict};
+use collrules_record::remark::Remark;
+use collrules_record::settings::{RulesUse, SettingsFindings};
 use collrules_record::units::Seconds;
 use collrules_record::validation::Validation;
 use collrules_rules::words::{counted, first_lines, listed};
 
 use crate::context::Context;
+use crate::document::SIMULATED;
 use crate::gains::{GainRange, Gains};
+use crate::reasons::is_open;
 use crate::summary::sizes;
-use crate::words::{ratio, times};
+use crate::words::{describe_control, ratio, times};
 use crate::{plain, quality, settings};
 
 /// Lines of the last screen.
@@ -96,12 +98,16 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
         None if is_compared => {}
         None if findings.changes_nothing() => {
             let open = findings.cells.iter().filter(|cell| is_open(cell, findings.criteria.min_gain)).count();
-            let all = counted(findings.cells.len(), "size");
-            return match open {
-                0 => verdict(VerdictWord::NoDifference, "no algorithm is shown to be faster than the default"),
+            let unreached = count_unreached(findings);
+            let all = counted(findings.cells.len() + unreached, "size");
+            let needs = if open == 1 { "needs" } else { "need" };
+            return match (open, unreached) {
+                (0, 0) => verdict(VerdictWord::NoDifference, "no algorithm is shown to be faster than the default"),
+                (0, _) => verdict(VerdictWord::Undecided, format!("{unreached} of {all} were not reached")),
+                (_, 0) => verdict(VerdictWord::Undecided, format!("{open} of {all} {needs} more timings")),
                 _ => verdict(
                     VerdictWord::Undecided,
-                    format!("for {open} of {all} a gain is neither shown nor excluded; the default stays"),
+                    format!("{open} of {all} {needs} more timings, {unreached} were not reached"),
                 ),
             };
         }
@@ -120,6 +126,15 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
     verdict(VerdictWord::Confirmed, format!("{faster}{with}"))
 }
 
+/// Number of planned sizes without any timing.
+fn count_unreached(findings: &Findings) -> usize {
+    let missing = findings.remarks.iter().find_map(|remark| match remark {
+        Remark::NotMeasured { planned, .. } => Some(planned.saturating_sub(findings.cells.len())),
+        _ => None,
+    });
+    missing.unwrap_or(0)
+}
+
 /// The verdict on compared rules.
 pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> TuningVerdict {
     let fates = gains.fates();
@@ -127,8 +142,7 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
     let unreached = validation.round.as_ref().map_or(0, |round| round.unreached);
     let sizes = |count| counted(count, "size");
     if let Some(control) = validation.control_that_is_off().filter(|_| !validation.loses()) {
-        let why = format!("the default is {} as fast as itself in these launches", ratio(control));
-        return verdict(VerdictWord::NotConfirmed, why);
+        return verdict(VerdictWord::NotConfirmed, describe_control(control));
     }
     match (validation.is_confirmed(), fates.confirmed) {
         (true, 0) if fates.dropped + fates.undecided == 0 => {
@@ -166,22 +180,16 @@ pub fn describe_gains(gains: &Gains<'_>, most_ranges: usize) -> Vec<String> {
     rows.into_iter().map(describe).collect()
 }
 
-/// Returns true if a candidate seems to be faster in a cell that keeps the default, and its interval includes gains
-/// that count.
-pub(crate) fn is_open(cell: &CellFinding, min_gain: f64) -> bool {
-    let seems = |gain: &Estimate| gain.point > 1.0 && gain.high.is_none_or(|high| high >= 1.0 + min_gain);
-    matches!(cell.verdict, Verdict::Keep { .. })
-        && cell.points.iter().filter_map(|point| point.gain).any(|gain| seems(&gain))
-}
-
 /// A line for each arm that was compared with the default, with a mark for what the tuning installs; none without a search
 /// for settings that found something.
 fn arms(findings: &Findings, context: &Context<'_>) -> Vec<String> {
     let Some(found) = context.settings else { return Vec::new() };
-    let Some(finalist) = found.chosen().or(found.finalists.first()) else { return Vec::new() };
-    if found.chosen.is_none() && finalist.standing == SettingsVerdict::NoGain {
-        return Vec::new();
-    }
+    let row = |name: &str, what: String, is_used| {
+        let mark = if is_used { "  <- this tuning" } else { "" };
+        format!("  {name:<19}{what}{mark}")
+    };
+    let end = || settings::describe_end(found).map(|end| row("settings", end, false)).into_iter().collect();
+    let Some(finalist) = found.chosen().or(found.finalists.first()) else { return end() };
     let both = found.chosen().and_then(|chosen| chosen.with_rules.filter(|_| chosen.rules == RulesUse::Shared));
     let alone = Gains::new(findings, context.validation, None, None);
     let rules = alone.overall().filter(|_| alone.round.is_some());
@@ -190,16 +198,12 @@ fn arms(findings: &Findings, context: &Context<'_>) -> Vec<String> {
         (Some(_), true) => is_both == both.is_some(),
         _ => false,
     };
-    let row = |name: &str, what: String, is_used| {
-        let mark = if is_used { "  <- this tuning" } else { "" };
-        format!("  {name:<19}{what}{mark}")
-    };
     let mut rows = Vec::new();
     rows.extend(
         rules.map(|(speedup, over)| row("rules", format!("{} {over}", ratio(speedup)), is_installed(false, false))),
     );
     let why = if found.chosen.is_none() {
-        format!("; NOT INSTALLED: {}", settings::refusal(finalist))
+        format!("; NOT INSTALLED: {}", settings::refusal(found, finalist))
     } else {
         String::new()
     };
@@ -242,13 +246,14 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     last.extend(weights.filter(|_| is_confirmed).and_then(|weights| describe_program(weights, &gains)));
     last.extend(quality::describe_doubts(&context.doubts));
     last.push(format!("Report: {}", plain::printable_line(report)));
+    last.extend(findings.simulated.then(|| SIMULATED.to_owned()));
     last.extend(next.map(|next| format!("Next: {}", plain::printable_line(next))));
     let room = LINES.saturating_sub(1 + rows.len() + last.len()).min(ROWS);
-    // Arms have a row each, and the report has the rest.
-    let all = if is_confirmed && rows.is_empty() { describe_gains(&gains, RANGES) } else { Vec::new() };
+    // The report has the rest.
+    let all = if is_confirmed && room > 0 { describe_gains(&gains, RANGES) } else { Vec::new() };
     rows.extend(all.iter().take(room).map(|row| format!("  {row}")));
     if let Some(last) = rows.last_mut().filter(|_| all.len() > room) {
-        *last += &format!("; {} in the report", counted(all.len() - room, "more communicator"));
+        *last += &format!("; {} more in the report", all.len() - room);
     }
     std::iter::once(verdict.to_string()).chain(rows).chain(last).collect()
 }

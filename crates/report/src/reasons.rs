@@ -1,11 +1,11 @@
 //! Reasons for the choice in a cell: the verdict of its own timings, and the reason if the rules choose something else;
 //! reasons for keeping the default.
 
-use collrules_record::Candidate;
 use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::policy::Assumption;
 use collrules_record::reason::Stalling;
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
+use collrules_record::{Candidate, Estimate};
 
 use crate::facts::candidate_name;
 use crate::words::{count, percent};
@@ -25,13 +25,13 @@ pub(crate) fn reason(findings: &Findings, cell: &CellFinding) -> String {
             "the rules need settings that switch off the component that usually runs it".to_owned()
         }
         _ if policy.one_choice(findings.release, cell.cell.collective, cell.cell.ranks) => {
-            "all message sizes have to share one choice on this communicator".to_owned()
+            "all message sizes of this communicator need the same choice".to_owned()
         }
-        _ => "neighbouring sizes share one choice".to_owned(),
+        _ => "one rule for the range".to_owned(),
     }
 }
 
-/// Describes the verdict on a cell and, if the rules choose something else, the reason.
+/// Describes the choice in a cell; if its own timings choose something else, also that, the reason, and what it costs.
 pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
     let name = |candidate| candidate_name(findings, cell.cell.collective, candidate);
     let own = match &cell.verdict {
@@ -41,14 +41,70 @@ pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
     if !overruled(cell) {
         return own;
     }
-    format!("{own}; uses {}: {}", name(cell.served_candidate()), reason(findings, cell))
+    let time = |candidate| cell.point(candidate).map(|point| point.time.point);
+    let cost =
+        time(cell.served_candidate()).zip(time(cell.verdict.candidate())).map(|(chosen, best)| chosen / best - 1.0);
+    let cost = cost.filter(|cost| *cost >= NO_COST).map(|cost| format!(", which is {} slower here", percent(cost)));
+    let own = if let Verdict::Replace { .. } = cell.verdict { format!("best: {own}") } else { own };
+    format!("{} ({own}; {}{})", name(cell.served_candidate()), reason(findings, cell), cost.unwrap_or_default())
 }
 
-/// The reasons of these cells with their numbers, the most frequent first: true if they have rules, false if they keep the
-/// builtin.
-pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<((bool, String), usize)> {
-    let of_cell = |cell: &CellFinding| (cell.served_candidate() != Candidate::Builtin, reason(findings, cell));
+/// Smallest difference of times that is named, as a share.
+const NO_COST: f64 = 0.001;
+
+/// Reason for the choice in cells.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ChoiceReason {
+    /// True if they have a rule, false if they keep the builtin.
+    pub(crate) is_ruled: bool,
+    /// The reason.
+    pub(crate) why: String,
+    /// Whatever may change the choice; empty if nothing does.
+    pub(crate) remedy: String,
+}
+
+/// The reasons of these cells with their numbers, the most frequent first.
+pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<(ChoiceReason, usize)> {
+    let of_cell = |cell: &CellFinding| ChoiceReason {
+        is_ruled: cell.served_candidate() != Candidate::Builtin,
+        why: reason(findings, cell),
+        remedy: remedy(cell, findings.criteria.min_gain),
+    };
     count(cells.iter().map(|cell| (of_cell(cell), 1)))
+}
+
+/// Whatever may give a cell that keeps the builtin a rule: time, or an option; empty if nothing does.
+fn remedy(cell: &CellFinding, min_gain: f64) -> String {
+    match &cell.verdict {
+        _ if is_open(cell, min_gain) => "more timings".to_owned(),
+        Verdict::Keep { why: KeepReason::Nearest(Shortfall::Stalls(_)) } => "--accept-stalls".to_owned(),
+        Verdict::Keep { why: KeepReason::Nearest(Shortfall::Barred(Bar::Lacking(assumption))) } => match assumption {
+            Assumption::CommutativeOps | Assumption::ConsistentArguments => format!("--assume {assumption}"),
+            Assumption::OtherBits => "no --keep-bits".to_owned(),
+            Assumption::UniformDatatypes => "--safety standard".to_owned(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// Returns true if the default stays in a cell for lack of evidence: a candidate seems to be faster, and its interval
+/// includes gains that count.
+pub(crate) fn is_open(cell: &CellFinding, min_gain: f64) -> bool {
+    let seems = |gain: &Estimate| gain.point > 1.0 && gain.high.is_none_or(|high| high >= 1.0 + min_gain);
+    let lacks_evidence = matches!(
+        cell.verdict,
+        Verdict::Keep {
+            why: KeepReason::Nearest(
+                Shortfall::SmallGain
+                    | Shortfall::NotTimedInEveryLaunch
+                    | Shortfall::FewVisits
+                    | Shortfall::Doubtful
+                    | Shortfall::NotSignificant
+                    | Shortfall::NotInEveryLaunch
+            )
+        }
+    );
+    lacks_evidence && cell.points.iter().filter_map(|point| point.gain).any(|gain| seems(&gain))
 }
 
 /// The reason for keeping the default, in a few words.
@@ -116,8 +172,9 @@ pub(crate) fn describe_stalls(stalls: &Stalling) -> String {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::Cell;
+    use collrules_record::findings::PointFinding;
     use collrules_record::units::{Bytes, Ranks};
-    use collrules_record::{Cell, Estimate};
     use collrules_rules::{Choice, Collective, Release};
 
     use super::*;
@@ -143,11 +200,23 @@ mod tests {
         let said = |collective, won, served| verdict(&findings, &cell(collective, won, served));
         assert_eq!(said(Collective::Bcast, None, 0), "default: not significant");
         assert_eq!(said(Collective::Bcast, Some(6), 6), "binomial");
-        let shared = "all message sizes have to share one choice on this communicator";
-        assert_eq!(said(Collective::Scatter, Some(2), 0), format!("binomial; uses default: {shared}"));
+        let shared = "all message sizes of this communicator need the same choice";
+        assert_eq!(said(Collective::Scatter, Some(2), 0), format!("default (best: binomial; {shared})"));
+        assert_eq!(said(Collective::Bcast, None, 6), "binomial (default: not significant; one rule for the range)");
+        let mut split = cell(Collective::Bcast, Some(4), 6);
+        let point = |id, time: f64| PointFinding {
+            candidate: Candidate::from_choice(Choice::plain(id)),
+            time: Estimate { point: time, low: None, high: None, level: 0.95, samples: 9 },
+            gain: None,
+            expected: None,
+            p_value: None,
+            q_value: None,
+            stalls: None,
+        };
+        split.points = vec![point(4, 1e-6), point(6, 1.02e-6)];
         assert_eq!(
-            said(Collective::Bcast, None, 6),
-            "default: not significant; uses binomial: neighbouring sizes share one choice"
+            verdict(&findings, &split),
+            "binomial (best: split_binary_tree; one rule for the range, which is 2 % slower here)"
         );
     }
 
@@ -158,9 +227,9 @@ mod tests {
             .map(|(won, served)| cell(Collective::Bcast, won, served));
         let all = reasons(&findings, &cells);
         assert_eq!(
-            all.iter().map(|((is_ruled, _), cells)| (*is_ruled, *cells)).collect::<Vec<_>>(),
+            all.iter().map(|(reason, cells)| (reason.is_ruled, *cells)).collect::<Vec<_>>(),
             [(false, 2), (false, 1), (true, 1)]
         );
-        assert_eq!(all[0].0.1, "not significant");
+        assert_eq!((all[0].0.why.as_str(), all[0].0.remedy.as_str()), ("not significant", ""));
     }
 }

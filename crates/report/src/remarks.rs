@@ -142,7 +142,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::Reverted(ranges) => {
             let mut places: Vec<String> = ranges.iter().map(describe_range).collect();
             places.dedup();
-            format!("Rules removed, because fresh launches did not confirm them: {}.", places.join("; "))
+            format!("Rules removed after fresh launches: {}.", places.join("; "))
         }
         Remark::OtherProof(run) => describe_other(run, PROOF, "verify"),
         Remark::OtherValidation(run) => describe_other(run, VALIDATION, "validate"),
@@ -226,11 +226,15 @@ fn describe_untested(findings: &Findings, untested: usize, all: usize) -> String
     let gain = percent(criteria.min_gain);
     if *statistic == Statistic::RankMaximum {
         return format!(
-            "Gains of {gain} or more with too few visits for a test: {untested} of {all}; the default stays."
+            "{untested} of {all} algorithms that looked {gain} or more faster were timed in fewer than 6 visits; the \
+             default stays there."
         );
     }
     let enough = percent(criteria.untested_gain);
-    format!("Gains of {gain} or more with too few launches for a test: {untested} of {all}; they need {enough}.")
+    format!(
+        "{untested} of {all} algorithms that looked {gain} or more faster were timed in fewer than 6 launches; they need \
+         {enough}."
+    )
 }
 
 fn describe_alternative(other: &Alternative, gain: f64) -> String {

@@ -11,7 +11,7 @@ use collrules_rules::settings::show_value;
 use collrules_rules::words::{counted, listed, some};
 
 use crate::document::{Block, Document};
-use crate::words::{describe_way, ratio, times};
+use crate::words::{describe_control, describe_way, percent, ratio, times};
 
 /// Names that a sentence lists at most.
 const LISTED: usize = 4;
@@ -59,13 +59,13 @@ pub fn sentences(found: &SettingsFindings) -> Vec<String> {
         Some(finalist) => said.extend(describe_chosen(found, finalist)),
         None if found.loses() => said.push("Settings: the chosen ones are removed.".to_owned()),
         None => match found.finalists.first() {
-            Some(finalist) => said.extend(describe_refused(finalist)),
-            None => said.push("Settings: none of those that were tried makes these collectives faster.".to_owned()),
+            Some(finalist) => said.extend(describe_refused(found, finalist)),
+            None => said.push(describe_uncompared(found)),
         },
     }
     if let Some(chosen) = found.chosen {
         for finalist in found.finalists.iter().take(chosen) {
-            said.extend(describe_refused(finalist));
+            said.extend(describe_refused(found, finalist));
         }
     }
     said.extend(validation_sentence(found));
@@ -107,7 +107,7 @@ pub(crate) fn validation_sentence(found: &SettingsFindings) -> Option<String> {
                 _ if !lost.is_empty() => format!("SLOWER: {over}; it slows down {}", some(&lost, LISTED)),
                 _ if validation.loses() => format!("SLOWER: {over}"),
                 SettingsVerdict::Confirmed => {
-                    format!("CONFIRMED: {over}; a loss beyond the limit is excluded everywhere")
+                    format!("CONFIRMED: {over}; no size is more than {} slower", percent(whole.max_loss))
                 }
                 _ if undecided() > 0 => format!("{over}; {}", not_excluded(whole)),
                 _ => format!("NOT CONFIRMED: {over}"),
@@ -127,16 +127,45 @@ fn with_guard(finalist: &Finalist, wanted: Guard) -> Vec<String> {
 fn not_excluded(finalist: &Finalist) -> String {
     let undecided = with_guard(finalist, Guard::Undecided);
     format!(
-        "for {} of {} a loss beyond the limit is not excluded; a longer --budget may decide it",
+        "{} of {} may be more than {} slower; a longer --budget would tell",
         undecided.len(),
-        counted(finalist.guarded.len(), "size"),
+        counted(finalist.guarded.len(), "call"),
+        percent(finalist.max_loss),
     )
 }
 
-/// The reason why settings that are faster are not installed.
-pub(crate) fn refusal(finalist: &Finalist) -> String {
-    let lost = with_guard(finalist, Guard::Lost);
-    if lost.is_empty() { not_excluded(finalist) } else { format!("slower for {}", some(&lost, LISTED)) }
+/// The reason why settings that were compared are not installed.
+pub(crate) fn refusal(found: &SettingsFindings, finalist: &Finalist) -> String {
+    match finalist.standing {
+        _ if found.loses() => "removed, since the whole tuning was slower in fresh launches".to_owned(),
+        SettingsVerdict::NoGain => "not shown to be faster".to_owned(),
+        SettingsVerdict::Harmful => format!("slower for {}", some(&with_guard(finalist, Guard::Lost), LISTED)),
+        SettingsVerdict::Undecided => not_excluded(finalist),
+        SettingsVerdict::Confirmed => finalist.control.map_or("another is better".to_owned(), describe_control),
+    }
+}
+
+/// The best value of a search that compared none over all sizes.
+fn describe_uncompared(found: &SettingsFindings) -> String {
+    let gain = |effect: &&SettingEffect| effect.alone.and_then(|alone| alone.low).filter(|low| *low > 1.0);
+    let seem = found.effects.iter().filter(|effect| gain(effect).is_some());
+    let best = seem.max_by(|a, b| gain(a).unwrap_or(1.0).total_cmp(&gain(b).unwrap_or(1.0)));
+    let alone = best.and_then(|best| Some((best, best.alone?)));
+    match alone {
+        Some((SettingEffect { name, value, .. }, alone)) => format!(
+            "Settings: none was compared with the default over all sizes. In the search, {name} = {} looked {} faster; a \
+             longer --budget would tell.",
+            show_value(name, value),
+            ratio(alone),
+        ),
+        None => "Settings: none of those that were tried is shown to be faster.".to_owned(),
+    }
+}
+
+/// A line for the last screen on a search that ended without settings to install; none if one was compared.
+pub(crate) fn describe_end(found: &SettingsFindings) -> Option<String> {
+    let is_none = found.finalists.is_empty() && !found.effects.is_empty();
+    is_none.then(|| describe_uncompared(found).trim_start_matches("Settings: ").to_owned())
 }
 
 fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String> {
@@ -159,8 +188,9 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
     let controls = finalist.guarded.iter().filter(|guarded| !guarded.is_asked_for).count();
     let began = if found.validation.is_some() { "When they were chosen, no" } else { "No" };
     said.push(format!(
-        "{began} size was slower by more than the limit, and neither was any of the {controls} members of the guard set: \
-         other collectives and plain messages. The settings act on programs without collectives too."
+        "{began} size was more than {} slower, and none of {controls} other calls: other sizes, other collectives, plain \
+         messages. The settings act on programs without collectives too.",
+        percent(finalist.max_loss),
     ));
     said
 }
@@ -188,15 +218,11 @@ fn describe_memory(memory: MemoryUse) -> String {
 }
 
 /// Describes why a combination is not installed for all.
-fn describe_refused(finalist: &Finalist) -> Vec<String> {
+fn describe_refused(found: &SettingsFindings, finalist: &Finalist) -> Vec<String> {
+    let why = refusal(found, finalist);
     if finalist.standing == SettingsVerdict::NoGain {
-        return vec![format!(
-            "Settings: {} is not shown to be faster: {}.",
-            name(&finalist.settings),
-            ratio(finalist.speedup)
-        )];
+        return vec![format!("Settings: {} is {why}: {}.", name(&finalist.settings), ratio(finalist.speedup))];
     }
-    let why = refusal(finalist);
     let set: Vec<String> = finalist.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     vec![format!(
         "Settings: {} is {} faster, but not installed for all: {why}. A program may gain from it: collrules try \
@@ -266,20 +292,26 @@ fn describe_effect(speedup: Estimate) -> String {
 
 /// Returns the effect of a combination on every size and every member of the guard set.
 fn guards(finalist: &Finalist) -> Block {
+    let limit = 1.0 - finalist.max_loss;
     let rows = finalist.guarded.iter().map(|guarded| {
         let guard = match guarded.guard {
-            Guard::Passed => "none",
+            Guard::Passed if guarded.speedup.low.is_none_or(|low| low < limit) => "no, together with similar sizes",
+            Guard::Passed => "no",
             Guard::Lost => "SLOWER",
-            Guard::Undecided => "not excluded",
+            Guard::Undecided => "possible",
         };
         let asked = if guarded.is_asked_for { "yes" } else { "guard" };
         [guarded.name.clone(), asked.to_owned(), ratio(guarded.speedup), guard.to_owned()]
     });
-    Block::table(["size or message", "asked for", "speedup", "loss above the limit"], rows)
+    let loses = format!("more than {} slower", percent(finalist.max_loss));
+    Block::table(["size or message", "asked for", "speedup", loses.as_str()], rows)
 }
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::settings::{FORMAT, Guarded};
+    use collrules_record::{Ranks, Seconds};
+
     use super::*;
 
     #[test]
@@ -305,6 +337,95 @@ mod tests {
         };
         assert!(fails_alone(&failed, &effect("a", "1")));
         assert!(!fails_alone(&failed, &effect("a", "2")) && !fails_alone(&failed, &effect("b", "2")));
+    }
+
+    fn estimate(point: f64) -> Estimate {
+        Estimate { point, low: Some(point * 0.95), high: Some(point * 1.05), level: 0.95, samples: 8 }
+    }
+
+    /// A search with these finalists, of which none is part of the tuning.
+    fn searched(finalists: Vec<Finalist>) -> SettingsFindings {
+        SettingsFindings {
+            format: FORMAT,
+            nodes: vec!["a".to_owned()],
+            ranks: Ranks(8),
+            launches: 24,
+            seconds: Seconds(60.0),
+            effects: Vec::new(),
+            left_out: Vec::new(),
+            failed: Vec::new(),
+            finalists,
+            chosen: None,
+            validation: None,
+        }
+    }
+
+    /// A combination that is 1.5 times as fast as the default, with this verdict.
+    fn finalist(standing: SettingsVerdict, guard: Guard) -> Finalist {
+        let guarded = |speedup| Guarded { name: "bcast".to_owned(), is_asked_for: true, speedup, guard };
+        Finalist {
+            settings: Settings::from([("smsc".to_owned(), "^cma".to_owned())]),
+            speedup: estimate(1.5),
+            with_rules: None,
+            rules: RulesUse::LeftOut,
+            under: None,
+            guarded: vec![guarded(estimate(0.98)), guarded(estimate(1.2))],
+            max_loss: 0.1,
+            memory: None,
+            pairs: 8,
+            control: Some(estimate(1.13)),
+            apart: None,
+            standing,
+        }
+    }
+
+    #[test]
+    fn each_refusal_has_its_own_reason() {
+        let refused = |standing, guard| {
+            let finalist = finalist(standing, guard);
+            refusal(&searched(vec![finalist.clone()]), &finalist)
+        };
+        let control = refused(SettingsVerdict::Confirmed, Guard::Passed);
+        assert!(control.contains(&ratio(estimate(1.13))) && !control.contains("slower"), "{control}");
+        let open = refused(SettingsVerdict::Undecided, Guard::Undecided);
+        assert!(open.starts_with("2 of 2 calls") && open.contains("10 %"), "{open}");
+        let lost = refused(SettingsVerdict::Harmful, Guard::Lost);
+        assert!(lost.contains("bcast 0.98x"), "{lost}");
+        assert!(sentences(&searched(vec![finalist(SettingsVerdict::NoGain, Guard::Passed)]))[0].contains("not shown"));
+    }
+
+    #[test]
+    fn a_value_that_looked_faster_is_not_called_slow() {
+        let mut found = searched(Vec::new());
+        found.effects = [("slow", 0.9), ("fast", 1.58)]
+            .map(|(value, point)| SettingEffect {
+                name: "smsc".to_owned(),
+                value: value.to_owned(),
+                alone: Some(estimate(point)),
+                combined: None,
+                classes: Vec::new(),
+            })
+            .to_vec();
+        let end = describe_end(&found).expect("a line");
+        assert!(end.contains("smsc = fast") && end.contains("1.58x") && !end.contains("slow"), "{end}");
+        found.effects.pop();
+        assert!(!describe_end(&found).expect("a line").contains("0.90x"));
+        assert_eq!(describe_end(&searched(vec![finalist(SettingsVerdict::NoGain, Guard::Passed)])), None);
+    }
+
+    #[test]
+    fn losses_are_judged_by_the_limit_that_is_named() {
+        let Block::Table(table) = guards(&finalist(SettingsVerdict::Confirmed, Guard::Passed)) else {
+            panic!("no table")
+        };
+        let text = table.text(120);
+        assert!(text.contains("more than 10 % slower"), "{text}");
+        let words = |row: usize| text.lines().nth(row).and_then(|line| line.split(") ").nth(1)).map(str::trim);
+        assert_eq!(words(2), Some("no"), "{text}");
+        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("no")), "0.93 is within 10 %: {text}");
+        let strict = Finalist { max_loss: 0.05, ..finalist(SettingsVerdict::Confirmed, Guard::Passed) };
+        let Block::Table(table) = guards(&strict) else { panic!("no table") };
+        assert!(table.text(120).contains("similar sizes"), "0.93 alone excludes no loss of 5 %");
     }
 
     #[test]

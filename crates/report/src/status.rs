@@ -101,6 +101,7 @@ mod tests {
             submission: Some(submission),
             queue: Some("RUNNING, 4:00 left".to_owned()),
             unanswered: None,
+            log: None,
             runs: vec![run],
         };
         let said = sentences(&status);

@@ -180,8 +180,8 @@ pub(crate) fn table(findings: &Findings) -> Table {
 pub fn text(findings: &Findings, width: usize) -> String {
     let none = by_collective(findings).filter(|cells| expectation(findings, cells).best.is_none());
     let why = none.map(|cells| {
-        let reasons = reasons(findings, cells).into_iter().filter(|((is_ruled, _), _)| !is_ruled);
-        let why = tally(reasons.map(|((_, why), cells)| (why, cells)));
+        let reasons = reasons(findings, cells).into_iter().filter(|(reason, _)| !reason.is_ruled);
+        let why = tally(reasons.map(|(reason, cells)| (reason.why, cells)));
         wrapped(width, &format!("{}: {why}", cells[0].cell.collective), "  ", "    ")
     });
     std::iter::once(table(findings).text(width)).chain(why.flatten()).collect::<Vec<_>>().join("\n")

@@ -4,7 +4,7 @@
 use collrules_record::Candidate;
 use collrules_record::findings::Findings;
 use collrules_record::policy::Between;
-use collrules_record::tree::{Leaf, LeafEvidence, RankBranch, Tree};
+use collrules_record::tree::{Leaf, LeafEvidence, RankBranch};
 use collrules_record::units::Bytes;
 use collrules_rules::Collective;
 use collrules_rules::words::counted;
@@ -28,18 +28,20 @@ pub(crate) fn table(findings: &Findings) -> Block {
         });
     let heads =
         ["collective", "ranks", "size looked up", "algorithm", "measured", "speedup", "q at most:", "loss:", "why"];
-    Block::Table(Table::new(heads, rows).about(&summary(&findings.tree)))
+    Block::Table(Table::new(heads, rows).about(&summary(findings)))
 }
 
 /// Describes the size, gain and cost of the tree.
-fn summary(tree: &Tree) -> String {
+fn summary(findings: &Findings) -> String {
+    let tree = &findings.tree;
+    let sizes = counted(findings.cells.len(), "measured size");
     let over = if tree.by_time {
-        "over the time that programs spend in calls of the measured sizes"
+        format!("over the time that programs spend in calls of {sizes}")
     } else {
-        "in geometric mean over measured sizes"
+        format!("in geometric mean over {sizes}")
     };
     format!(
-        "{}; {:.3}x as fast as the default {over}. Sharing rules costs {:.2} % in the mean and {:.2} % at most. What is \
+        "{}; expected from the timings for tuning: {:.3}x as fast as the default {over}. Sharing rules costs {:.2} % in the mean and {:.2} % at most. What is \
          not listed keeps the default.",
         counted(tree.rules, "rule"),
         tree.gain,

@@ -51,6 +51,11 @@ pub fn ratio(estimate: Estimate) -> String {
     times(estimate.point) + &ends(estimate, number)
 }
 
+/// Describes a control that is off.
+pub(crate) fn describe_control(control: Estimate) -> String {
+    format!("the default is {} as fast as itself in these launches", ratio(control))
+}
+
 /// How launches were compared: side by side, or one after the other with the reason.
 pub(crate) fn describe_way(apart: Option<&str>) -> String {
     apart.map_or_else(|| "side by side".to_owned(), |why| format!("one after the other: {why}"))

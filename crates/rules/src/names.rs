@@ -46,9 +46,11 @@ pub fn find<T: Copy>(what: &'static str, all: &[T], name: fn(T) -> &'static str,
 pub use strsim::levenshtein as distance;
 
 /// The name that was probably meant, for the middle of a sentence: the shortest one that has all letters of a long word in
-/// order, as if parts were left out; else the nearest one, or none if half of the word would have to change.
+/// order, as if parts were left out; else the nearest one, or none if more than three letters, or half of the word, would
+/// have to change.
 pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> String {
     const LONG: usize = 12;
+    const MOST_SLIPS: usize = 3;
     let word = word.to_ascii_lowercase();
     let names: Vec<&str> = names.into_iter().collect();
     let letters = |text: &str| text.chars().filter(|sign| *sign != '_').collect::<Vec<char>>();
@@ -60,7 +62,7 @@ pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, word: &str) -> String
     let whole = names.iter().copied().filter(has_all).min_by_key(|name| name.len());
     let nearest = || {
         let nearest = names.iter().map(|name| (distance(name, &word), *name)).min();
-        nearest.filter(|(distance, _)| 2 * distance <= word.chars().count()).map(|(_, name)| name)
+        nearest.filter(|(distance, _)| *distance <= MOST_SLIPS.min(word.chars().count() / 2)).map(|(_, name)| name)
     };
     whole.or_else(nearest).map_or(String::new(), |name| format!("; the nearest name is {name}"))
 }
@@ -135,6 +137,7 @@ mod tests {
         assert_eq!(far, [3, 0, 3]);
         assert_eq!(super::meant(["scan", "bcast"], "Bcats"), "; the nearest name is bcast");
         assert_eq!(super::meant(["scan", "bcast"], "whatever"), "");
+        assert_eq!(super::meant(["allreduce"], "allgather"), "", "five letters would have to change");
     }
 
     #[test]

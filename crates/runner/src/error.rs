@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use collrules_record::rundir::RunDirError;
-use collrules_record::units::Ranks;
+use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 use collrules_rules::names::BadText;
 
@@ -17,6 +17,15 @@ pub enum RunnerError {
          or name it with --mpirun"
     )]
     NoLauncher(String),
+    /// The named launcher does not exist.
+    #[error("there is no `{}`: name an mpirun, or the directory of an Open MPI, such as /opt/openmpi/5.0.7", _0.display())]
+    NoSuchLauncher(PathBuf),
+    /// The named directory is none of an Open MPI.
+    #[error(
+        "{} has no bin/mpirun: name the directory of an Open MPI, such as /opt/openmpi/5.0.7, or its mpirun",
+        _0.display()
+    )]
+    NoInstallation(PathBuf),
     /// There is no launcher of the given name.
     #[error("`{0}` cannot start jobs: there is no such program; name another with --launcher")]
     NoOtherLauncher(String),
@@ -87,8 +96,23 @@ pub enum RunnerError {
     /// A program did not answer a question.
     #[error("{0}")]
     NoAnswer(io::Error),
+    /// There is no space for the files of a job.
+    #[error(
+        "{free} are free in {}, where Open MPI keeps the files of a job: free some there, or let TMPDIR name another \
+         directory",
+        directory.display()
+    )]
+    NoSpace {
+        /// The directory for temporary files.
+        directory: PathBuf,
+        /// Its free space.
+        free: Bytes,
+    },
     /// The job ended before the worker sent anything.
-    #[error("the worker did not start: {status}{remedy}{}", quoted(output))]
+    #[error(
+        "the worker did not start: {status}{remedy}{}",
+        quoted(if [AS_ROOT, NO_SPACE].contains(remedy) { "" } else { output })
+    )]
     WorkerDidNotStart {
         /// End of the launcher.
         status: String,
@@ -320,12 +344,23 @@ fn quoted(output: &str) -> String {
     if output.is_empty() { String::new() } else { format!("\nthe job's last lines were:\n{output}") }
 }
 
+/// Remedy for jobs as root; nothing that the job says adds to it.
+const AS_ROOT: &str = "\nOpen MPI refuses to run as root unless two variables allow it: set OMPI_ALLOW_RUN_AS_ROOT=1 and \
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 (5.0: PRTE_ALLOW_RUN_AS_ROOT=1 and PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1), or run as a \
+    user";
+
+/// Remedy for a full disk; likewise.
+const NO_SPACE: &str = "\nno space is left for the files of a job, which Open MPI keeps in the directory that TMPDIR \
+    names, or else in /tmp: free some there, or let TMPDIR name another directory";
+
 /// Returns a remedy for what a job that did not start said; empty if none is known.
 pub(crate) fn remedy(output: &str) -> &'static str {
+    const FULL: [&str; 5] =
+        ["OUT-OF-RESOURCE", "PMIX_ERR_FILE_WRITE_FAILURE", "No space left on device", "Bus error", "SIGBUS"];
     if output.contains("as root") || output.contains("AS_ROOT") {
-        "\nOpen MPI refuses to run as root unless two variables allow it: set OMPI_ALLOW_RUN_AS_ROOT=1 and \
-         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 (5.0: PRTE_ALLOW_RUN_AS_ROOT=1 and PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1), \
-         or run as a user"
+        AS_ROOT
+    } else if FULL.iter().any(|word| output.contains(word)) {
+        NO_SPACE
     } else if output.contains("not enough slots") {
         "\nthere are fewer slots than ranks: lower --np, or pass --oversubscribe"
     } else if output.contains("no usable transports") || output.contains("no active messages transport") {

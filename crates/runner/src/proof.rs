@@ -46,6 +46,8 @@ pub struct Proof {
     pub cells: usize,
     /// Number of calls under the copy with alternating choices.
     pub probed: usize,
+    /// Number of calls that were shown to use a rule of the files, and not the default.
+    pub ruled: usize,
     /// Number of calls whose component was shown, under HAN's rules file.
     pub asked: usize,
     /// Number of calls under the files themselves.
@@ -265,9 +267,13 @@ impl Prover<'_> {
             self.proof.faults.push(ProofFault::NotAccepted);
             return Ok(());
         }
-        let wrong = calls.into_iter().zip(outcomes);
-        let wrong = wrong.filter(|(call, outcome)| !outcome.is_meant(errs(&board, release, call)));
-        self.proof.faults.extend(wrong.map(|(call, outcome)| ProofFault::WrongRule { call, outcome }));
+        for (call, outcome) in calls.into_iter().zip(outcomes) {
+            if !outcome.is_meant(errs(&board, release, &call)) {
+                self.proof.faults.push(ProofFault::WrongRule { call, outcome });
+            } else if is_ruled(table, release, &call) {
+                self.proof.ruled += 1;
+            }
+        }
         Ok(())
     }
 }
@@ -292,6 +298,11 @@ fn parts(table: &RuleTable, release: Release) -> Vec<RuleTable> {
         parts[place].set(collective, blocks.clone());
     }
     parts
+}
+
+/// Returns true if a table has a rule other than the default for a call.
+fn is_ruled(table: &RuleTable, release: Release, call: &Cell) -> bool {
+    !table.lookup(call.collective, call.ranks.0.into(), call.lookup_bytes(release)).is_builtin()
 }
 
 /// Returns true if a call must fail under the copy.
@@ -409,10 +420,23 @@ mod tests {
         let shown = proven(&table(), TargetFormat::Json, Release::V6_0);
         assert_eq!((&shown.faults[..], &shown.unshown[..], shown.cells), (&[][..], &[][..], 3));
         assert!(shown.probed > 3, "{shown:?}");
+        // Only calls from 4 KiB looked up and 4 ranks on have a rule.
+        assert!(shown.ruled > 0 && shown.ruled < shown.probed, "{shown:?}");
         // A version that reads classic files only does not obey the copy, as little as the file.
         assert_eq!(proven(&table(), TargetFormat::Json, Release::V5_0).faults, [ProofFault::NotAccepted]);
         assert_eq!(proven(&table(), TargetFormat::Classic, Release::V5_0).faults, []);
         assert_eq!(proven(&table(), TargetFormat::V2, Release::V4_0).faults, [ProofFault::NotAccepted]);
+    }
+
+    /// A file for larger communicators than these is read, and none of its rules is used.
+    #[test]
+    fn rules_for_other_communicators_are_not_shown() {
+        let mut ranks = Steps::constant(Steps::constant(Choice::BUILTIN));
+        ranks.set(64, None, Steps::constant(Choice::plain(6)));
+        let mut table = RuleTable::new();
+        table.set(Collective::Bcast, ranks);
+        let shown = proven(&table, TargetFormat::Classic, Release::V5_0);
+        assert_eq!((&shown.faults[..], shown.ruled), (&[][..], 0), "{shown:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Errors that end a workflow without its result.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use collrules_record::rundir::{self, RunDir, RunDirError};
@@ -109,7 +110,7 @@ pub enum WorkflowError {
     #[error("{0}")]
     Usage(String),
     /// The release in use does not accept the file.
-    #[error("Open MPI does not accept {}:\n  {}", path.display(), reasons.join("\n  "))]
+    #[error("{} is not accepted:\n  {}", path.display(), reasons.join("\n  "))]
     NotInForce {
         /// The file.
         path: PathBuf,
@@ -163,7 +164,12 @@ impl WorkflowError {
 
     /// A file that cannot be written.
     pub fn write(path: &Path, cause: std::io::Error) -> Self {
-        Self::Write { path: path.to_owned(), cause }
+        match cause.kind() {
+            ErrorKind::AlreadyExists => {
+                Self::Occupied(format!("{} exists already; choose another --out", path.display()))
+            }
+            _ => Self::Write { path: path.to_owned(), cause },
+        }
     }
 
     /// Options that contradict each other, or the input.

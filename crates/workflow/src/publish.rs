@@ -7,7 +7,7 @@ use collrules_record::findings::{self, Findings};
 use collrules_record::options::Request;
 use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
-use collrules_record::rundir::{self, RunDir};
+use collrules_record::rundir::{self, FoundPath, RunDir, RunDirError};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::state::TuningState;
 use collrules_record::{Cell, Layout, Manifest, Plan, Seconds, Tuning, Validation};
@@ -57,7 +57,14 @@ impl Published {
             let findings = run.findings()?;
             return Self::around(run, findings);
         }
-        let findings = rundir::read_json_file(path, findings::FORMAT)?;
+        let findings = rundir::read_json_file(path, findings::FORMAT).map_err(|error| {
+            // Another file of a run.
+            let is_found = matches!(error, RunDirError::Damaged { .. }) && !path.ends_with(rundir::FINDINGS);
+            match RunDirError::not_a_run(path.to_owned()) {
+                meant @ RunDirError::NotARun { found: FoundPath::FileOf(_), .. } if is_found => meant,
+                _ => error,
+            }
+        })?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::around(RunDir::derived(directory)?, findings)
     }
@@ -316,8 +323,11 @@ impl Published {
         if let Some(budget) = self.needs_time() {
             return Some(format!("collrules tune --resume {run} --budget {:.0}s", budget.0.ceil()));
         }
-        let command = if self.is_confirmed() { "install" } else { "validate --repair" };
-        (!self.changes_nothing()).then(|| format!("collrules {command} {run}"))
+        let is_confirmed = self.is_confirmed();
+        let command = if is_confirmed { "install" } else { "validate --repair" };
+        // No Open MPI takes simulated rules.
+        let is_done = self.changes_nothing() || is_confirmed && self.findings.simulated;
+        (!is_done).then(|| format!("collrules {command} {run}"))
     }
 
     /// Returns the parts of a report other than findings.
@@ -469,15 +479,12 @@ pub(crate) fn proven(
 
 /// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.
 pub fn open(path: &Path, han: Option<&Path>) -> Result<Tuning, WorkflowError> {
-    let file = rundir::within(path, rundir::RULES);
+    let file = rundir::rules_within(path)?;
     if file.to_str().is_none() {
         return Err(WorkflowError::Usage(format!(
             "{} is not UTF-8, so no setting of Open MPI can name it: rename it",
             file.display()
         )));
-    }
-    if path.join(rundir::MANIFEST).exists() && !file.exists() {
-        RunDir::open(path)?.findings()?;
     }
     let tuning = Tuning::read(path, han)?;
     match (Published::of_tuning(&tuning)?, han) {

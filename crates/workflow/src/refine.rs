@@ -59,10 +59,9 @@ pub(crate) fn plan_round(measured: &Measurement, findings: &Findings, session: &
         return None;
     }
     let gaps = proposals.iter().filter(|proposal| matches!(proposal.gap, Gap::Messages(..))).count();
-    session.say(&format!(
-        "refinement, round {round}: {gaps} more message sizes and {} more communicator sizes",
-        proposals.len() - gaps
-    ));
+    let more = [(gaps, "more message size"), (proposals.len() - gaps, "more communicator size")];
+    let more = more.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what));
+    session.say(&format!("refining: {}", more.collect::<Vec<_>>().join(", ")));
     let cells = proposals.into_iter().map(|proposal| proposal.plan).collect();
     let mut plan = plan(measured, cells, left);
     if let Some(why) = separate::afford(&mut plan, 0) {

@@ -16,6 +16,7 @@ use collrules_record::settings::Settings;
 use collrules_record::units::Seconds;
 use collrules_record::{Component, Survey};
 use collrules_rules::Release;
+use collrules_rules::words::listed;
 use collrules_runner::grid::known_release;
 use collrules_runner::mpi::{Launcher, LauncherOptions, MpiBackend};
 use collrules_runner::simulate::Simulation;
@@ -109,6 +110,8 @@ pub fn mpi(system: &SystemOptions<Launching>, stop: &Arc<AtomicBool>) -> Result<
     }
     let mut remarks =
         found.as_ref().map(|found| remarks(found, &survey, template.as_deref(), system)).unwrap_or_default();
+    remarks.extend(survey.uneven_nodes().map(|uneven| format!("nodes have different numbers of slots: {uneven}")));
+    remarks.extend(describe_forced(&environment()));
     match installed {
         Ok(names) if names.is_empty() => {}
         Ok(names) => {
@@ -154,7 +157,7 @@ fn remarks(
         let here = survey.slots();
         remarks.push(format!("jobs have {here} of the {slots} slots that the batch system reports"));
     }
-    remarks.extend(company_of(found));
+    remarks.extend(company_of(found).into_iter().chain(found.unused.iter().cloned()));
     remarks
 }
 
@@ -242,6 +245,20 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
     all.filter(|(name, _)| of_open_mpi(name)).collect()
 }
 
+/// Names algorithms of coll/tuned that variables force, in a sentence; none if there are none.
+fn describe_forced(environment: &BTreeMap<String, String>) -> Option<String> {
+    let is_forced = |name: &str| name.starts_with("OMPI_MCA_coll_tuned_") && name.ends_with("_algorithm");
+    let forced = environment.iter().filter(|(name, _)| is_forced(name));
+    let forced: Vec<String> = forced.map(|(name, value)| format!("{name}={value}")).collect();
+    (!forced.is_empty()).then(|| {
+        format!(
+            "the environment forces algorithms: {}. They compete with a rules file (from 5.0 on they beat it): unset them \
+             if the rules should decide",
+            listed(&forced)
+        )
+    })
+}
+
 /// Settings of the user that select or configure components for collectives: measurements are valid only with them.
 /// Does not include settings for algorithms of `coll/tuned`.
 fn settings_in_force(launcher: &Launcher) -> Settings {
@@ -255,4 +272,19 @@ fn settings_in_force(launcher: &Launcher) -> Settings {
         name == "coll" || name == "coll_tuned_priority" || about_components
     });
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forced_algorithms_are_named_in_a_sentence() {
+        let set = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), "3".to_owned())).collect();
+        let said = describe_forced(&set(&["OMPI_MCA_coll_tuned_bcast_algorithm", "OMPI_MCA_coll_han_priority"]));
+        assert!(
+            said.is_some_and(|said| said.contains("OMPI_MCA_coll_tuned_bcast_algorithm=3") && !said.contains("han"))
+        );
+        assert_eq!(describe_forced(&set(&["OMPI_MCA_coll_tuned_use_dynamic_rules"])), None);
+    }
 }

@@ -47,7 +47,11 @@ fn slots(survey: &Survey) -> DoctorFinding {
         .map(|(host, _)| (*host).to_owned())
         .collect();
     if crowded.is_empty() {
-        DoctorFinding::ok("slots", what)
+        match survey.uneven_nodes() {
+            None => DoctorFinding::ok("slots", what),
+            Some(uneven) => DoctorFinding::note("slots", format!("{what}, which have different numbers: {uneven}"))
+                .remedy("give each host equally many, if your programs run so"),
+        }
     } else {
         DoctorFinding::warning("slots", format!("{what}; more ranks than processors on {}", some(&crowded, 1)))
             .remedy("lower the slots of these hosts: times would include the operating system's scheduler")
@@ -170,7 +174,8 @@ mod tests {
     #[test]
     fn slots_and_binding_are_judged() {
         for (ranks, slots_state, binding_state) in [
-            (&[("a", "0"), ("a", "1"), ("b", "0")][..], FindingState::Ok, FindingState::Ok),
+            (&[("a", "0"), ("a", "1"), ("b", "0"), ("b", "1")][..], FindingState::Ok, FindingState::Ok),
+            (&[("a", "0"), ("a", "1"), ("b", "0")], FindingState::Note, FindingState::Ok),
             (&[("a", "0"), ("a", "0")], FindingState::Warning, FindingState::Warning),
             (&[("a", "0-3"), ("a", "0-3")], FindingState::Ok, FindingState::Note),
             (&[("a", "0-1"), ("a", "0-1"), ("a", "0,1")], FindingState::Warning, FindingState::Ok),

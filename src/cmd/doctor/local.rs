@@ -3,11 +3,11 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_record::installed::is_installed;
-use collrules_rules::deploy::params::{ParameterLine, lines};
 use collrules_rules::settings::parameters::Parameters;
+use collrules_runner::mpi::given::GivenSetting;
 
 use super::finding::DoctorFinding;
 
@@ -34,13 +34,15 @@ pub(super) fn user() -> DoctorFinding {
 }
 
 /// Reports the source of mpirun's hosts.
-pub(super) fn allocation() -> Option<DoctorFinding> {
+pub(super) fn allocation() -> Vec<DoctorFinding> {
     let job = collrules_batch::find_job(&collrules_batch::System);
     let hostfile = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"]
         .into_iter()
         .find_map(|name| Some((name, env::var(name).ok()?)));
     let cores = env::var("SLURM_CPUS_PER_TASK").ok().filter(|cores| cores != "1");
-    Some(match (job, hostfile) {
+    let unused = job.iter().flat_map(|job| job.unused.clone());
+    let unused: Vec<_> = unused.map(|what| DoctorFinding::warning("allocation", what)).collect();
+    let found = match (job, hostfile) {
         (Some(job), _) if job.others.is_empty() => {
             let found = DoctorFinding::ok("allocation", job.allocation.to_string());
             match cores {
@@ -64,7 +66,8 @@ pub(super) fn allocation() -> Option<DoctorFinding> {
             DoctorFinding::note("allocation", "no job of a batch system and no default hostfile: this host alone")
                 .remedy("run within an allocation, or name hosts: --mpirun-args '--hostfile FILE'")
         }
-    })
+    };
+    std::iter::once(found).chain(unused).collect()
 }
 
 /// Checks that no other programs use the processors now.
@@ -83,40 +86,29 @@ pub(super) fn load() -> DoctorFinding {
     }
 }
 
-/// Parameter files and variables that set parameters of the coll framework, and lines that Open MPI reads otherwise than
-/// they seem.
-pub(super) fn settings(mpirun: Option<&Path>, parameters: &Parameters) -> Vec<DoctorFinding> {
-    let mut findings = Vec::new();
-    for file in parameter_files(mpirun) {
-        let Ok(text) = fs::read(&file) else { continue };
-        match lines(&text) {
-            Ok(lines) => findings.extend(lines.iter().flat_map(|line| judge(line, &file, parameters))),
-            Err(damaged) => {
-                findings.push(DoctorFinding::warning("settings", format!("{}: {damaged}", file.display())));
-            }
-        }
-    }
-    for (name, value) in env::vars_os() {
-        let name = name.to_string_lossy();
-        let Some(parameter) = name.strip_prefix("OMPI_MCA_").filter(|parameter| is_coll(parameter)) else { continue };
-        findings.push(setting(parameter, &value.to_string_lossy(), "the environment"));
-    }
+/// Settings of the coll framework, and settings that Open MPI reads otherwise than they seem.
+pub(super) fn settings(
+    (given, faults): (Vec<GivenSetting>, Vec<String>),
+    parameters: &Parameters,
+) -> Vec<DoctorFinding> {
+    let mut findings: Vec<_> = faults.into_iter().map(|fault| DoctorFinding::warning("settings", fault)).collect();
+    findings.extend(given.iter().flat_map(|setting| judge(setting, parameters)));
     if findings.is_empty() {
-        findings.push(DoctorFinding::ok("settings", "no parameter file and no variable sets anything of coll"));
+        let what = "no parameter file, variable or option of mpirun sets anything of coll";
+        findings.push(DoctorFinding::ok("settings", what));
     }
     findings
 }
 
-/// Findings about a line of a parameter file.
-fn judge(line: &ParameterLine, file: &Path, parameters: &Parameters) -> Vec<DoctorFinding> {
-    let odd = line.oddities(parameters).into_iter();
-    let odd =
-        odd.map(|odd| DoctorFinding::warning("settings", format!("line {} of {}: {odd}", line.number, file.display())));
-    let set = is_coll(&line.name).then(|| setting(&line.name, &line.value, &file.display().to_string()));
-    odd.chain(set).collect()
+fn judge(setting: &GivenSetting, parameters: &Parameters) -> Vec<DoctorFinding> {
+    let GivenSetting { place, name, value } = setting;
+    let odd = setting.describe_oddities(parameters).into_iter().map(|odd| DoctorFinding::warning("settings", odd));
+    // What Open MPI does not know has no effect.
+    let acts = is_coll(name) && (parameters.is_empty() || parameters.get(name).is_some());
+    odd.chain(acts.then(|| describe_effect(place, name, value))).collect()
 }
 
-fn setting(name: &str, value: &str, place: &str) -> DoctorFinding {
+fn describe_effect(place: &str, name: &str, value: &str) -> DoctorFinding {
     let what = format!("{place} sets {name} = {value}");
     let competes = name.starts_with("coll_tuned_") && (name.ends_with("_algorithm") || name.ends_with("_filename"));
     if name.ends_with("_filename") && is_installed(Path::new(value)) {
@@ -131,18 +123,6 @@ fn setting(name: &str, value: &str, place: &str) -> DoctorFinding {
     }
 }
 
-/// Parameter files of the user and of the installation; Debian keeps the latter's in /etc.
-fn parameter_files(mpirun: Option<&Path>) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        env::home_dir().map(|home| home.join(".openmpi/mca-params.conf")).into_iter().collect();
-    let names = ["openmpi-mca-params.conf", "openmpi-mca-params-override.conf"];
-    let prefix = mpirun.and_then(Path::parent).and_then(Path::parent).map(|prefix| prefix.join("etc"));
-    for directory in prefix.into_iter().chain([PathBuf::from("/etc/openmpi")]) {
-        files.extend(names.map(|name| directory.join(name)));
-    }
-    files
-}
-
 fn is_coll(name: &str) -> bool {
     name == "coll" || name.starts_with("coll_")
 }
@@ -153,19 +133,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameter_files_are_read_as_open_mpi_does() {
-        let text = "# coll = no\n coll_tuned_bcast_algorithm = 3\nbtl=tcp\ncoll=^han,hcoll\ncollect = x\n";
-        let found = lines(text.as_bytes()).expect("whole");
-        let found = found.iter().flat_map(|line| judge(line, Path::new("x"), &Parameters::default()));
-        assert_eq!(
-            found.map(|finding| (finding.state, finding.what)).collect::<Vec<_>>(),
-            [
-                (FindingState::Warning, "x sets coll_tuned_bcast_algorithm = 3".to_owned()),
-                (FindingState::Note, "x sets coll = ^han,hcoll".to_owned())
-            ]
-        );
-        assert_eq!(setting("coll_tuned_bcast_algorithm", "3", "x").state, FindingState::Warning);
-        assert_eq!(setting("coll_tuned_dynamic_rules_filename", "/x", "x").state, FindingState::Warning);
-        assert_eq!(setting("coll_han_priority", "0", "x").state, FindingState::Note);
+    fn settings_are_judged_by_their_effect() {
+        let listed = ["coll_tuned_bcast_algorithm", "coll_tuned_dynamic_rules_filename", "coll_han_priority", "coll"];
+        let listed: String = listed.map(|name| format!("mca:coll:x:param:{name}:type:string\n")).concat()
+            + "mca:coll:x:param:coll_tuned_use_dynamic_rules:type:bool\nmca:btl:x:param:btl:type:string\n";
+        let parameters = Parameters::read(&listed, "");
+        let states = |name: &str, value: &str| {
+            let given = GivenSetting { place: "x".to_owned(), name: name.to_owned(), value: value.to_owned() };
+            let judged = judge(&given, &parameters);
+            judged.into_iter().map(|it| (it.state, it.remedy.is_some())).collect::<Vec<_>>()
+        };
+        let (warning, note) = (FindingState::Warning, FindingState::Note);
+        for (name, value, expected) in [
+            ("coll_tuned_bcast_algorithm", "3", vec![(warning, true)]),
+            ("coll_tuned_dynamic_rules_filename", "/x", vec![(warning, true)]),
+            ("coll_han_priority", "0", vec![(note, true)]),
+            ("coll", "^han,hcoll", vec![(note, true)]),
+            ("btl", "tcp", vec![]),
+            ("collect", "x", vec![(warning, false)]),
+            ("coll_tuned_use_dynamic_rule", "1", vec![(warning, false)]),
+            ("coll_tuned_dynamic_rule_filename", "/x", vec![(warning, false)]),
+            ("coll_tuned_use_dynamic_rules", "True", vec![(warning, false), (note, true)]),
+        ] {
+            assert_eq!(states(name, value), expected, "{name}");
+        }
     }
 }

@@ -17,13 +17,14 @@ use collrules_runner::launch::LaunchPlan;
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::mpi::worker::describe_worker;
 use collrules_runner::turns::JobFailure;
-use collrules_runner::{Backend, serving};
+use collrules_runner::{Backend, RunnerError, serving};
 use collrules_workflow::WorkflowError;
 use collrules_workflow::start;
 
 use self::finding::{DoctorFinding, FindingState};
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::options::Given;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -32,6 +33,9 @@ use crate::screen;
                   fixed first."
 )]
 pub(crate) struct Doctor {
+    // First: reading an option takes it.
+    #[command(flatten)]
+    pub(crate) given: Given,
     /// Directory for a file that exists while the command runs; all nodes have to see it
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) scratch: PathBuf,
@@ -53,9 +57,16 @@ pub(crate) fn run(args: &Doctor) -> Result<Exit, WorkflowError> {
     Ok(if able { Exit::DONE } else { Exit::ENVIRONMENT })
 }
 
+/// Longest silence of a trial job, in seconds, unless the user names another one: hosts that do not answer are a finding.
+const PATIENCE: f64 = 30.0;
+
 /// All findings, in order of dependence; checks that a failure makes pointless are left out.
 fn examine(args: &Doctor) -> Vec<DoctorFinding> {
-    let system = &args.system;
+    let mut system = args.system.clone();
+    if !args.given.has("hang_timeout") {
+        system.jobs.hang_timeout.0 = PATIENCE;
+    }
+    let system = &system;
     let mut findings = vec![local::user()];
     findings.extend(local::allocation());
     findings.push(local::load());
@@ -75,12 +86,15 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
     let worker = describe_worker(launcher.worker(), system.jobs.worker.is_some());
     findings.push(DoctorFinding::ok("worker", worker));
     let parameters = launcher.parameters().unwrap_or_default();
-    findings.extend(local::settings(launcher.mpirun().map(|(mpirun, _)| mpirun), &parameters));
     let mut backend = MpiBackend::new(launcher, system.layout);
+    findings.extend(local::settings(backend.given_settings(), &parameters));
     let survey = match backend.survey() {
         Ok(survey) => survey,
         Err(error) => {
-            findings.push(DoctorFinding::problem("job", format!("a trial job fails: {error}")));
+            let is_silent = matches!(error, RunnerError::StartHung { .. });
+            let found = DoctorFinding::problem("job", format!("a trial job fails: {error}"));
+            let remedy = "a host may not answer: try `ssh HOST true` for each, and leave out those that do not";
+            findings.push(if is_silent { found.remedy(remedy) } else { found });
             return findings;
         }
     };

@@ -45,7 +45,15 @@ const LONGEST_JOB: Seconds = Seconds(20.0);
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     after_help = "The lines go to the end of the installation's openmpi-mca-params.conf, between two markers. What was \
-there stays, and --undo takes the lines out again."
+there stays, and --undo takes the lines out again.
+
+Exit codes:
+  0  installed, or taken out
+  2  options that contradict each other
+  3  nothing to install, or refused: the tuning is not confirmed, slower, or of
+     another machine, layout or transport (--force); other settings are active
+  4  no Open MPI, or one that cannot read the tuning
+  6  a file cannot be written"
 )]
 pub(crate) struct Install {
     /// The run with the tuning to install
@@ -130,6 +138,7 @@ fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> 
     let _lock = place.lock(options)?;
     let before = ParameterFile::read(place.parameters.clone())?;
     let after = before.with_block(&block)?;
+    notes.extend(describe_replaced(&before, options.dry_run));
     notes.extend(after.competitors(&openmpi)?);
     if !options.dry_run {
         let is_new = !files.join(INSTALLED).exists();
@@ -151,7 +160,8 @@ fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> 
         let named = before.named_file().and_then(Path::parent);
         let found = place.generations(None);
         for (directory, installed) in found.own.iter().filter(|it| !place::may_be_read(it, Some(&files), named)) {
-            notes.extend(place::remove(directory, installed)?);
+            place::remove(directory, installed)?;
+            notes.extend(place::describe_kept(directory, installed));
         }
         notes.extend(found.foreign);
         if !options.user {
@@ -177,6 +187,21 @@ fn install(run: &Path, options: &Install) -> Result<Vec<String>, WorkflowError> 
         lines.push(format!("  collrules verify --deployed --mpirun {}", mpirun.display()));
     }
     Ok(lines)
+}
+
+/// Names the tuning that an install replaces; none if there is none.
+fn describe_replaced(before: &ParameterFile, is_dry_run: bool) -> Option<String> {
+    if before.block().is_empty() {
+        return None;
+    }
+    let replaces = if is_dry_run { "would replace" } else { "replaces" };
+    let directory = before.named_file().and_then(Path::parent);
+    let kept =
+        directory.and_then(|directory| rundir::read_json_file::<Installed>(&directory.join(INSTALLED), FORMAT).ok());
+    Some(match kept {
+        Some(kept) => format!("It {replaces} the tuning of {}, installed {}.", kept.run.display(), kept.installed),
+        None => format!("It {replaces} the lines of an earlier install in {}.", before.path.display()),
+    })
 }
 
 /// Undoes an install; returns the lines that say so.
@@ -216,10 +241,11 @@ fn undo(options: &Install) -> Result<Vec<String>, WorkflowError> {
                 fs::remove_file(&file).map_err(|cause| WorkflowError::write(&file, cause))?;
             }
         }
-        for (directory, installed) in &go {
-            left.extend(place::remove(directory, installed)?);
-        }
+        go.iter().try_for_each(|(directory, installed)| place::remove(directory, installed))?;
     }
+    let kept = go.iter().map(|(directory, installed)| (directory, place::describe_kept(directory, installed)));
+    let (emptied, shared): (Vec<_>, Vec<_>) = kept.partition(|(_, kept)| kept.is_none());
+    left.extend(shared.into_iter().filter_map(|(_, kept)| kept));
     let file = place.parameters.display();
     let what = match (has_block && text.is_none(), options.dry_run) {
         (true, false) => format!("{file} is removed: there was none before."),
@@ -228,7 +254,7 @@ fn undo(options: &Install) -> Result<Vec<String>, WorkflowError> {
         (false, true) => format!("{file} would lose the lines of collrules."),
     };
     let gone = if options.dry_run { "would be removed" } else { "is removed" };
-    let gone = go.iter().map(|(directory, _)| format!("{} {gone}.", directory.display()));
+    let gone = emptied.iter().map(|(directory, _)| format!("{} {gone}.", directory.display()));
     Ok(std::iter::once(what).chain(gone).chain(left).flat_map(|said| wrapped(&said, "", "")).collect())
 }
 

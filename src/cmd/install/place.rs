@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use collrules_record::digest;
 use collrules_record::installed::{FORMAT, INSTALLED, Installation, Installed};
 use collrules_record::rundir::{self, FINDINGS, HAN, LockBeside, RULES};
+use collrules_rules::words::listed;
 use collrules_workflow::WorkflowError;
 
 use super::Install;
@@ -150,28 +151,34 @@ pub(in crate::cmd) fn generations_in(home: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Removes the files of an install if they are unchanged. Other files stay, and are named.
-pub(in crate::cmd) fn remove(directory: &Path, installed: &Installed) -> Result<Vec<String>, WorkflowError> {
-    let mut left = Vec::new();
-    for name in [RULES, HAN, FINDINGS] {
+/// Names the files in the directory of an install that are not as it wrote them, and stay; none if all go.
+pub(in crate::cmd) fn describe_kept(directory: &Path, installed: &Installed) -> Option<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut kept: Vec<String> =
+        names.filter(|name| name != INSTALLED && !is_unchanged(directory, name, installed)).collect();
+    kept.sort();
+    let shown = directory.display();
+    (!kept.is_empty()).then(|| format!("{shown} stays with {}: not as collrules wrote it.", listed(&kept)))
+}
+
+/// Returns true if a file is as an install wrote it.
+fn is_unchanged(directory: &Path, name: &str, installed: &Installed) -> bool {
+    let written = installed.files.get(name).filter(|_| [RULES, HAN, FINDINGS].contains(&name));
+    written.is_some_and(|written| fs::read(directory.join(name)).is_ok_and(|bytes| digest(&bytes) == *written))
+}
+
+/// Removes the files of an install that are unchanged, and the directory if nothing else is in it.
+pub(in crate::cmd) fn remove(directory: &Path, installed: &Installed) -> Result<(), WorkflowError> {
+    let unchanged = [RULES, HAN, FINDINGS].into_iter().filter(|name| is_unchanged(directory, name, installed));
+    for name in unchanged.chain([INSTALLED]) {
         let path = directory.join(name);
-        match (fs::read(&path), installed.files.get(name)) {
-            (Ok(bytes), Some(written)) if digest(&bytes) == *written => {
-                fs::remove_file(&path).map_err(|cause| WorkflowError::write(&path, cause))?;
-            }
-            (Ok(_), _) => left.push(format!("{} stays: it was changed since it was installed.", path.display())),
-            (Err(cause), Some(_)) if cause.kind() != std::io::ErrorKind::NotFound => {
-                return Err(WorkflowError::write(&path, cause));
-            }
-            (Err(_), _) => {}
-        }
+        fs::remove_file(&path).map_err(|cause| WorkflowError::write(&path, cause))?;
     }
-    let path = directory.join(INSTALLED);
-    fs::remove_file(&path).map_err(|cause| WorkflowError::write(&path, cause))?;
     // Both fail if there are other files.
     let _ = fs::remove_dir(directory);
     let _ = directory.parent().map(fs::remove_dir);
-    Ok(left)
+    Ok(())
 }
 
 /// The part of a path that other users cannot read.

@@ -15,14 +15,21 @@ const NAMED: usize = 6;
 pub(in crate::cmd) fn describe_scope(findings: &Findings, tuning: &Tuning) -> Vec<String> {
     let mut said = Vec::new();
     if !tuning.has_no_rules() {
-        let ranges: Vec<String> = ruled(tuning).iter().map(ToString::to_string).collect();
-        let places: Vec<String> = measured(findings, tuning).values().map(|nodes| describe(nodes)).collect();
+        let ranges: Vec<String> = ruled_ranks(tuning).iter().map(ToString::to_string).collect();
+        let nodes = measured(findings, tuning);
+        let places: Vec<String> = nodes.values().map(|nodes| describe(nodes)).collect();
         let measured = match places.is_empty() {
             true => "on unknown nodes".to_owned(),
             false => format!("on {}", some(&places, NAMED)),
         };
-        let inside = if findings.layout_rules.is_empty() { ", also within a node" } else { "" };
-        said.push(format!("The rules act on every communicator of {}{inside}; measured {measured}.", listed(&ranges)));
+        // Where other layouts of ranks were not measured, a rule may lose there.
+        let others = match nodes.values().filter(|nodes| nodes.0.len() == 1).count() {
+            _ if !findings.layout_rules.is_empty() => "",
+            0 => ", also within a node",
+            within if within == nodes.len() => ", also between nodes",
+            _ => ", within a node and between nodes",
+        };
+        said.push(format!("The rules act on every communicator of {}{others}; measured {measured}.", listed(&ranges)));
     }
     if !tuning.parameters.is_empty() {
         let settings: Vec<String> = tuning.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
@@ -74,13 +81,13 @@ fn describe(Nodes(ranks): &Nodes) -> String {
 
 /// The nodes of the measured communicators that rules act on.
 fn measured<'a>(findings: &'a Findings, tuning: &Tuning) -> BTreeMap<Ranks, &'a Nodes> {
-    let ruled = ruled(tuning);
+    let ruled = ruled_ranks(tuning);
     let nodes = findings.placement.nodes.iter().filter(|(ranks, _)| ruled.iter().any(|range| range.holds(**ranks)));
     nodes.map(|(ranks, nodes)| (*ranks, nodes)).collect()
 }
 
 /// The communicator sizes that have rules, also those of HAN.
-fn ruled(tuning: &Tuning) -> Vec<RankRange> {
+pub(in crate::cmd) fn ruled_ranks(tuning: &Tuning) -> Vec<RankRange> {
     let table = tuning.table();
     let is_ruled = |sizes: &Steps<Choice>| sizes.iter().any(|(.., choice)| !choice.is_builtin());
     let blocks = table.collectives().flat_map(|(_, steps)| steps.iter().filter(|(.., sizes)| is_ruled(sizes)));
@@ -133,6 +140,8 @@ mod tests {
         assert_eq!(here(["a", "b", "c", "d"]), [""; 0]);
         assert_eq!(here(["a", "a", "a", "a"]).len(), 1);
         assert_eq!(list_mismatches(&findings, None, &tuning, &["a".to_owned()]), [""; 0], "4 ranks do not fit here");
-        assert!(describe_scope(&findings, &tuning)[0].ends_with("measured on 4 hosts x 1."));
+        assert!(describe_scope(&findings, &tuning)[0].ends_with(", also within a node; measured on 4 hosts x 1."));
+        findings.placement.nodes.insert(Ranks(4), Nodes(vec![4]));
+        assert!(describe_scope(&findings, &tuning)[0].ends_with(", also between nodes; measured on 1 host x 4."));
     }
 }

@@ -34,6 +34,16 @@ pub(crate) struct ImportArgs {
     /// Release of Open MPI whose algorithm numbers are meant [default: 5.0]
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<Release>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingOptions,
+    /// Print findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How to read timings of other programs.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReadingOptions {
     /// The collective, if neither content nor names say so
     #[arg(long, value_name = "NAME")]
     pub(crate) collective: Option<Collective>,
@@ -57,16 +67,6 @@ pub(crate) struct ImportArgs {
     /// Which time to use if there are several [default: slowest if every timing has it, else average]
     #[arg(long, value_name = "WHICH")]
     pub(crate) time: Option<Time>,
-    #[command(flatten)]
-    pub(crate) plausible: Plausible,
-    /// Print findings as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Limits to the timings that are believed when others measured them.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Plausible {
     /// Leave out timings that are not plausible; by default they are kept and named
     #[arg(long)]
     pub(crate) leave_out_flagged: bool,
@@ -75,10 +75,26 @@ pub(crate) struct Plausible {
     pub(crate) process_bandwidth: Option<f64>,
 }
 
-impl Plausible {
-    /// Returns true if no option was given.
-    pub(crate) fn is_default(&self) -> bool {
-        !self.leave_out_flagged && self.process_bandwidth.is_none()
+impl ReadingOptions {
+    /// The options of the importer, with the release whose algorithm numbers are meant.
+    pub(crate) fn with_release(&self, release: Release) -> Options {
+        Options {
+            release,
+            facts: Facts {
+                collective: self.collective,
+                ranks: self.np,
+                algorithm: self.algorithm.clone(),
+                launch: self.launch,
+            },
+            pattern: self.name_pattern.clone(),
+            per_second: self.unit,
+            time: self.time.map(|time| match time {
+                Time::Slowest => Statistic::SlowestRankSummary,
+                Time::Average => Statistic::RankAverage,
+            }),
+            leave_out_flagged: self.leave_out_flagged,
+            process_bandwidth: self.process_bandwidth.unwrap_or(PROCESS_BANDWIDTH),
+        }
     }
 }
 
@@ -118,23 +134,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<(), WorkflowError> {
     // Settings must be able to name the path of later results.
     publish::refuse_unnameable(&args.out)?;
     let release = args.release.unwrap_or(TABLE_RELEASE);
-    let mut importer = Importer::new(Options {
-        release,
-        facts: Facts {
-            collective: args.collective,
-            ranks: args.np,
-            algorithm: args.algorithm.clone(),
-            launch: args.launch,
-        },
-        pattern: args.name_pattern.clone(),
-        per_second: args.unit,
-        time: args.time.map(|time| match time {
-            Time::Slowest => Statistic::SlowestRankSummary,
-            Time::Average => Statistic::RankAverage,
-        }),
-        leave_out_flagged: args.plausible.leave_out_flagged,
-        process_bandwidth: args.plausible.process_bandwidth.unwrap_or(PROCESS_BANDWIDTH),
-    });
+    let mut importer = Importer::new(args.reading.with_release(release));
     collrules_import::add_all(&mut importer, &args.inputs)
         .map_err(|error| WorkflowError::open(&error.path, error.cause))?;
     let import = importer.finish().map_err(|cause| WorkflowError::Input(cause.to_string()))?;

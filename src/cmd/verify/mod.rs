@@ -20,7 +20,7 @@ use collrules_rules::deploy::SWITCHES;
 use collrules_rules::kind::FileKind;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
-use collrules_rules::words::first_lines;
+use collrules_rules::words::{counted, first_lines, listed};
 use collrules_rules::{Behaviour, Choice, Collective, Loaded, Release, RuleTable, han};
 use collrules_runner::circumstances::{self, Circumstances};
 use collrules_runner::messages::{self, Messages};
@@ -31,13 +31,19 @@ use collrules_workflow::start::{self, Started, oversubscribes};
 use collrules_workflow::{WorkflowError, served, tuning};
 use serde_json::json;
 
-use super::install::scope::{describe_scope, list_mismatches};
+use super::install::scope::{describe_scope, list_mismatches, ruled_ranks};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::progress::say;
 use crate::screen::{self, wrapped};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Exit codes:
+  0  Open MPI obeys the file
+  3  no rules file, or one that cannot be read
+  4  nothing can be started here
+  5  not checked: no call shows which rules are used, or jobs fail
+  7  Open MPI does not obey the file")]
 pub(crate) struct Verify {
     /// The rules file; with --deployed, the one that should be active
     #[arg(value_name = "FILE", required_unless_present = "deployed")]
@@ -74,6 +80,8 @@ struct Verified {
     deployed: bool,
     /// True if the file has no rules.
     empty: bool,
+    /// The communicator sizes with rules and those of the calls, in a clause; none if some are the same.
+    unreached: Option<String>,
     /// The settings that the file's run needs.
     pins: Option<Settings>,
     /// Remarks on a file that is obeyed.
@@ -97,7 +105,12 @@ pub(crate) fn run(args: &Verify) -> Result<Exit, WorkflowError> {
     let started = start::mpi(&args.system, &interrupt::flag())?;
     // What is deployed is not switched off, as the remarks say.
     started.remarks.iter().filter(|_| !args.deployed).for_each(|remark| say(remark));
-    print_result(&ask(args, started).map_err(WorkflowError::unshown)?, args.json)
+    let odd = started.backend.list_oddities();
+    let mut verified = ask(args, started).map_err(WorkflowError::unshown)?;
+    // They may be why a file is not obeyed.
+    let said = if verified.reasons.is_empty() { &mut verified.notes } else { &mut verified.reasons };
+    said.extend(odd);
+    print_result(&verified, args.json)
 }
 
 fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, WorkflowError> {
@@ -106,8 +119,9 @@ fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, W
     }
     let mut found = if options.deployed { started.backend.circumstances(None)? } else { Vec::new() };
     let path = match &options.rules {
-        Some(path) => std::path::absolute(rundir::within(path, rundir::RULES))
-            .map_err(|cause| WorkflowError::open(path, cause))?,
+        Some(path) => {
+            std::path::absolute(rundir::rules_within(path)?).map_err(|cause| WorkflowError::open(path, cause))?
+        }
         None => match deployed(&found) {
             Some(path) => path,
             None => return without_rules(&mut started, &found),
@@ -137,6 +151,7 @@ fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, W
         verified.settings.clone_from(&tuning.parameters);
     }
     let cells = cells(options, &tuning, &started)?;
+    verified.unreached = describe_unreached(&tuning, &cells);
     if let Some(findings) = findings_of(&tuning).filter(|_| options.deployed) {
         verified.scope = describe_scope(&findings, &tuning);
         verified.notes.extend(list_mismatches(&findings, None, &tuning, &started.survey.hosts));
@@ -175,12 +190,15 @@ fn pins_of(tuning: &Tuning, in_force: &Settings) -> Option<Settings> {
 }
 
 impl Verified {
-    /// Returns true if no call, message or parameter showed anything.
+    /// Returns true if no call or message showed a rule of the file; of a tuning without rules, if no parameter did.
     fn proves_nothing(&self) -> bool {
-        let shows = |proof: &Proof| proof.cells + proof.asked + proof.logged > 0;
-        let counts = |messages: &Messages| !messages.shown.is_empty();
-        let is_shown = self.proof.as_ref().is_some_and(shows) || self.messages.as_ref().is_some_and(counts);
-        self.reasons.is_empty() && !is_shown && self.settings.is_empty()
+        self.reasons.is_empty() && if self.empty { self.settings.is_empty() } else { !self.shows_rules() }
+    }
+
+    /// Returns true if calls or their messages showed rules of the file.
+    fn shows_rules(&self) -> bool {
+        self.proof.as_ref().is_some_and(|proof| proof.ruled > 0)
+            || self.messages.as_ref().is_some_and(|messages| !messages.shown.is_empty())
     }
 
     fn new(tuning: &Tuning, started: &Started<MpiBackend>, deployed: bool, pins: Option<Settings>) -> Self {
@@ -199,6 +217,7 @@ impl Verified {
             version: started.survey.version,
             deployed,
             empty: !tuning.tuned.as_ref().is_some_and(RulesFile::has_rules) && tuning.han.is_none(),
+            unreached: None,
             pins,
             settings: Settings::new(),
             notes: other.map(note).into_iter().chain(transport).collect(),
@@ -332,6 +351,19 @@ fn cells(options: &Verify, tuning: &Tuning, started: &Started<MpiBackend>) -> Re
     Ok(cells.filter(|cell| grid::obstacle(*cell, grid::DEFAULT_MEMORY).is_none()).collect())
 }
 
+/// Compares the communicator sizes of the rules with those of the calls, if none is the same.
+fn describe_unreached(tuning: &Tuning, cells: &[Cell]) -> Option<String> {
+    let rules = ruled_ranks(tuning);
+    let calls: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
+    let is_reached = calls.iter().any(|ranks| rules.iter().any(|range| range.holds(*ranks)));
+    if is_reached || rules.is_empty() || calls.is_empty() {
+        return None;
+    }
+    let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
+    let calls: Vec<String> = calls.iter().map(|ranks| counted(ranks.0, "rank")).collect();
+    Some(format!("the rules are for {}, and the calls were made on {}", listed(&rules), listed(&calls)))
+}
+
 /// Probes, runs and counts; every deviation becomes a reason.
 fn prove(
     options: &Verify,
@@ -415,31 +447,32 @@ fn print_result(verified: &Verified, as_json: bool) -> Result<Exit, WorkflowErro
 }
 
 fn sentences(verified: &Verified) -> Vec<String> {
-    let Verified { version, proof, settings, pins, messages, uncounted, .. } = verified;
+    let Verified { version, proof, settings, pins, messages, uncounted, unreached, .. } = verified;
     let file = verified.file.display();
     let mut lines = Vec::new();
     if verified.proves_nothing() {
-        lines.push("NOT CHECKED: no call shows which rules are used.".to_owned());
+        let why = unreached.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        lines.push(format!("NOT CHECKED: no call shows which rules are used{why}."));
     }
     if verified.empty && settings.is_empty() {
         lines.push(format!("{file} leaves everything to the default: there is nothing to obey."));
-    } else if let Some(proof) = proof {
+    } else if proof.is_some() {
         let how = if verified.deployed { ", as it is deployed," } else { "" };
-        let is_seen = proof.logged + proof.cells > 0;
-        let used = if is_seen { "and uses the right rule" } else { "but which rules its calls use cannot be seen" };
-        lines.push(format!("Open MPI {version} accepts {file}{how} {used}."));
+        let used = if verified.shows_rules() { " and uses the right rule" } else { "" };
+        lines.push(format!("Open MPI {version} accepts {file}{how}{used}."));
     }
     let mut rows: Vec<(&str, String)> = Vec::new();
     let mut count = |what, count: usize| rows.extend((count > 0).then(|| (what, count.to_string())));
     if let Some(proof) = proof.as_ref().filter(|_| !verified.empty) {
         let calls = if proof.logged > 0 { proof.logged } else { proof.probed };
         count("calls on both sides of every threshold within reach", calls);
+        count("of these, calls that use a rule and not the default", proof.ruled);
         count("calls with correct data", proof.used);
         count("calls in the component that HAN's rules file names", proof.asked);
         count("collectives of a JSON file whose rules cannot be seen", proof.unshown.len());
     }
     if let Some(Messages { shown, alike, silent, uncounted, .. }) = messages {
-        count("calls whose messages are those of the rule's algorithm, and not of the default", shown.len());
+        count("calls proved by their messages (the rule's, not the default's)", shown.len());
         count("calls for which the default sends the same messages", alike.len());
         count("calls without messages that can be compared", silent.len());
         let first = uncounted.first().map(|(cell, why)| format!("{}, such as {cell}: {why}", uncounted.len()));
@@ -464,7 +497,12 @@ fn as_json_value(verified: &Verified) -> serde_json::Value {
         "reasons": verified.reasons,
         "notes": verified.notes,
         "settings": verified.pins,
-        "calls": verified.proof.as_ref().map(|proof| json!({ "probed": proof.probed, "asked": proof.asked, "used": proof.used })),
+        "calls": verified.proof.as_ref().map(|proof| json!({
+            "probed": proof.probed,
+            "ruled": proof.ruled,
+            "asked": proof.asked,
+            "used": proof.used,
+        })),
         "messages": verified.messages.as_ref().map(|messages| json!({
             "shown": messages.shown,
             "alike": messages.alike,

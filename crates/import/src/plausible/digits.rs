@@ -3,21 +3,24 @@
 use super::Suspicion;
 use crate::finding::FindingCode;
 use crate::imported::Imported;
-use crate::raw::digits;
 
-/// Significant digits from here on agree by chance once in a million values.
-const CERTAIN: u64 = 100_000;
+/// Numbers of this many significant digits agree by chance once in a million values.
+const CERTAIN: usize = 6;
+
+/// Rounding error of the quotient of two numbers that differ in the place of their decimal point alone, as a logarithm.
+const ROUNDING: f64 = 1e-12;
 
 pub(super) fn check(timings: &[Imported]) -> Vec<Suspicion> {
     let slips = timings.iter().enumerate().filter_map(|(place, timing)| {
-        let size = digits(&timing.cell.bytes.0.to_string())?;
-        if timing.digits? != size || size < CERTAIN {
+        let (bytes, time) = (timing.cell.bytes.0, timing.times.mean.or(timing.times.max)?);
+        let digits = bytes.to_string().trim_end_matches('0').len();
+        let shift = (time.0 / bytes as f64).log10();
+        if digits < CERTAIN || (shift - shift.round()).abs() > ROUNDING {
             return None;
         }
-        let time = timing.times.mean.or(timing.times.max)?;
         let what = format!(
-            "{time} in {} with {} has the digits of the message size, {} bytes: perhaps columns were mixed up",
-            timing.cell, timing.candidate, timing.cell.bytes.0,
+            "{time} in {} with {} has the digits of the message size, {bytes} bytes: perhaps columns were mixed up",
+            timing.cell, timing.candidate,
         );
         Some(Suspicion { place, code: FindingCode::DigitSlip, what, timings: vec![place] })
     });

@@ -430,3 +430,268 @@ proptest! {
         }
     }
 }
+
+/// A table of two algorithms under a header, with the separator of the header.
+fn two(header: &str, rows: [&str; 2]) -> String {
+    format!("{header}\n{}\n{}\n", rows[0], rows[1])
+}
+
+/// Tables as other tools and people write them: the values that they mean, or a refusal.
+#[test]
+fn tables_of_all_forms_give_their_values_or_are_refused() {
+    const RIGHT: &str = "4@1024/builtin=30.00 4@1024/tuned:6/0/0/0=24.00";
+    const DEFAULT: &str = "4@1024/builtin=30.00";
+    let plain = "collective,algorithm_id,np,message_bytes,avg_us";
+    let rows = ["bcast,0,4,1024,30", "bcast,6,4,1024,24"];
+    let swapped = |text: &str, sign: &str| text.replace(',', sign);
+    for (text, expected) in [
+        // Separators and quotes.
+        (two(plain, rows), RIGHT),
+        (swapped(&two(plain, rows), ";"), RIGHT),
+        (swapped(&two(plain, rows), "\t"), RIGHT),
+        (swapped(&two(plain, rows), " , "), RIGHT),
+        (swapped(&two(plain, rows), ":"), "refused"),
+        (swapped(&two(plain, rows), "|"), "refused"),
+        (swapped(&two(plain, rows), " & "), "refused"),
+        (swapped(&two(plain, rows), " "), "refused"),
+        (format!("| {} |\n|---|---|---|---|---|\n| bcast | 0 | 4 | 1024 | 30 |\n", swapped(plain, " | ")), "refused"),
+        (two(plain, rows).replace(',', "\",\"").lines().map(|line| format!("\"{line}\"\n")).collect(), RIGHT),
+        (two(plain, rows).lines().map(|line| format!("'{}'\n", swapped(line, "','"))).collect(), "refused"),
+        (two(plain, rows).lines().map(|line| format!("{line},\n")).collect(), RIGHT),
+        (two(plain, rows).replace('\n', "\r\n"), RIGHT),
+        (two(plain, rows).replace('\n', "\r"), "refused"),
+        (format!("\u{feff}{}", two(plain, rows)), RIGHT),
+        (format!("sep=;\n{}", swapped(&two(plain, rows), ";")), "refused"),
+        (format!("Sweep of November\n{}", two(plain, rows)), "refused"),
+        (format!("# Sweep of November\n{}", two(plain, rows)), RIGHT),
+        (format!("{}mean,,,,27\n", two(plain, rows)), RIGHT),
+        (format!("{}TOTAL,,,,54\n", two(plain, rows)), RIGHT),
+        (two(&format!(",{plain}"), ["0,bcast,0,4,1024,30", "1,bcast,6,4,1024,24"]), RIGHT),
+        (
+            "[{\"collective\":\"bcast\",\"algorithm_id\":0,\"np\":4,\"message_bytes\":1024,\"avg_us\":30}]\n"
+                .to_owned(),
+            "refused",
+        ),
+        // Numbers.
+        (two(plain, ["bcast,0,4,1024,3.0E+01", "bcast,6,4,1024,2.4e1"]), RIGHT),
+        (two(plain, ["bcast,0,4,1K,30", "bcast,6,4,1 KiB,24"]), RIGHT),
+        (two(plain, ["bcast,0,4,1024 B,30", "bcast,6,4,1KB,24"]), RIGHT),
+        (two(plain, ["bcast,0.0,4.0,1024.0,30", "bcast,6.0,4.0,1024.0,24"]), "refused"),
+        (two(plain, ["bcast,0,4,\"1,024\",30", "bcast,6,4,\"1,024\",24"]), "refused"),
+        (two(&swapped(plain, ";"), ["bcast;0;4;1024;30,0", "bcast;6;4;1024;24,0"]), "refused"),
+        (two(&swapped(plain, ";"), ["bcast;0;4;1.024;30", "bcast;6;4;1.024;24"]), "refused"),
+        (two(plain, ["bcast,0,4,1024,30±2", "bcast,6,4,1024,24±2"]), "refused"),
+        (two(plain, ["bcast,0,4,1024,30us", "bcast,6,4,1024,24us"]), "refused"),
+        (two(plain, ["bcast,0,4,1024,30", "bcast,6,4,1024,nan"]), DEFAULT),
+        (two(plain, ["bcast,0,4,1024,30", "bcast,-1,4,1024,24"]), DEFAULT),
+        (two(plain, ["bcast,0,4,1024,30", "bcast,6,4,1024,1e400"]), DEFAULT),
+        // Units.
+        (
+            two("collective,algorithm_id,np,message_bytes,time_ns", ["bcast,0,4,1024,30000", "bcast,6,4,1024,24000"]),
+            RIGHT,
+        ),
+        (
+            two("collective,algorithm_id,np,message_bytes,Time (ms)", ["bcast,0,4,1024,0.030", "bcast,6,4,1024,0.024"]),
+            RIGHT,
+        ),
+        (
+            two(
+                "collective,algorithm_id,np,message_bytes,time_seconds",
+                ["bcast,0,4,1024,3e-5", "bcast,6,4,1024,2.4e-5"],
+            ),
+            RIGHT,
+        ),
+        (two("collective,algorithm_id,np,message_bytes,runtime", rows), "refused"),
+        (
+            two(
+                "collective,algorithm_id,np,message_bytes,avg_us,unit",
+                ["bcast,0,4,1024,30,us", "bcast,6,4,1024,0.024,ms"],
+            ),
+            "refused",
+        ),
+        (two("collective,algorithm_id,np,message_bytes,cycles", rows), "refused"),
+        (two("collective,algorithm_id,np,message_bytes,log10_time_s", rows), "refused"),
+        (
+            two(
+                "collective,algorithm_id,np,message_bytes,total_time_us,iterations",
+                ["bcast,0,4,1024,30,9", "bcast,6,4,1024,24,9"],
+            ),
+            "refused",
+        ),
+        (
+            two(
+                "collective,algorithm_id,np,message_bytes,cpu_time_us,wall_time_us",
+                ["bcast,0,4,1024,1,30", "bcast,6,4,1024,1,24"],
+            ),
+            "refused",
+        ),
+        (
+            two(
+                "collective,algorithm_id,np,message_bytes,latency_us,time_us",
+                ["bcast,0,4,1024,30,31", "bcast,6,4,1024,24,25"],
+            ),
+            "refused",
+        ),
+        (
+            two(
+                "collective,algorithm_id,np,message_bytes,baseline_us,best_us",
+                ["bcast,0,4,1024,30,31", "bcast,6,4,1024,24,25"],
+            ),
+            "refused",
+        ),
+        // Sizes and ranks.
+        (two("collective,algorithm_id,np,size_kb,avg_us", ["bcast,0,4,1,30", "bcast,6,4,1,24"]), "refused"),
+        (two("collective,algorithm_id,np,Size (KiB),avg_us", ["bcast,0,4,1,30", "bcast,6,4,1,24"]), "refused"),
+        (two("collective,algorithm_id,np,message_size_mb,avg_us", ["bcast,0,4,1,30", "bcast,6,4,1,24"]), "refused"),
+        (two("collective,algorithm_id,np,total_bytes,avg_us", rows), "refused"),
+        (two("collective,algorithm_id,np,bytes_per_rank,avg_us", rows), "refused"),
+        (two("collective,algorithm_id,np,count,avg_us", rows), "refused"),
+        (two("collective,algorithm_id,nodes,message_bytes,avg_us", rows), "refused"),
+        (two("collective,algorithm_id,cores,message_bytes,avg_us", rows), "refused"),
+        (two("collective,algorithm_id,log2_np,log2_size,avg_us", rows), "refused"),
+        (
+            two(
+                "collective,algorithm_id,nodes,ppn,message_bytes,avg_us",
+                ["bcast,0,2,2,1024,30", "bcast,6,2,2,1024,24"],
+            ),
+            "refused",
+        ),
+        ("np,message_bytes,bcast_0,bcast_6\n4,1024,30,24\n".to_owned(), "refused"),
+        // Names.
+        (two("COLL,ALG,NPROCS,SIZE,LATENCY_US", ["MPI_BCAST,0,4,1024,30", "MPI_Bcast,6,4,1024,24"]), RIGHT),
+        (two("operation,algo,ranks,msg_size,Latency [us]", ["Broadcast,0,4,1024,30", "osu_bcast,6,4,1024,24"]), RIGHT),
+        (two("coll,algorithm,np,size,avg_us", ["bcast,default,4,1024,30", "bcast,Binomial,4,1024,24"]), RIGHT),
+        (two("coll,algorithm,np,size,avg_us", ["bcast,builtin,4,1024,30", "bcast,best,4,1024,24"]), DEFAULT),
+        (two(plain, ["ibcast,0,4,1024,30", "ibcast,6,4,1024,24"]), "refused"),
+        // What a comparison is about.
+        (two(&format!("{plain},segsize"), ["bcast,0,4,1024,30,0", "bcast,6,4,1024,24,8192"]), DEFAULT),
+        (two(&format!("{plain},segsize"), ["bcast,0,4,1024,30,", "bcast,6,4,1024,24,0"]), RIGHT),
+        (two(&format!("{plain},fanout"), ["bcast,0,4,1024,30,0", "bcast,6,4,1024,24,4"]), DEFAULT),
+        (two(&format!("{plain},max_requests"), ["bcast,0,4,1024,30,0", "bcast,6,4,1024,24,1"]), DEFAULT),
+        (two(&format!("{plain},exit_code"), ["bcast,0,4,1024,30,0", "bcast,6,4,1024,24,137"]), DEFAULT),
+        (two(&format!("{plain},rc"), ["bcast,0,4,1024,30,0", "bcast,6,4,1024,24,0"]), RIGHT),
+        (two(&format!("{plain},status"), ["bcast,0,4,1024,30,ok", "bcast,6,4,1024,24,failed"]), "refused"),
+        (two(&format!("{plain},correct"), ["bcast,0,4,1024,30,True", "bcast,6,4,1024,24,False"]), "refused"),
+        (two(&format!("{plain},in_place"), ["bcast,0,4,1024,30,0", "bcast,6,4,1024,24,1"]), "refused"),
+        (two(&format!("{plain},gpus"), ["bcast,0,4,1024,30,0", "bcast,6,4,1024,24,4"]), "refused"),
+        (two(&format!("{plain},bandwidth_mbs"), ["bcast,0,4,1024,30,34", "bcast,6,4,1024,24,42"]), RIGHT),
+        (two(&format!("{plain},ompi_version"), ["bcast,0,4,1024,30,5.0.3", "bcast,6,4,1024,24,5.0.3"]), RIGHT),
+        (two(&format!("{plain},ompi_version"), ["bcast,0,4,1024,30,4.1.5", "bcast,6,4,1024,24,4.1.5"]), "refused"),
+        (
+            two(&format!("{plain},mpi"), ["bcast,0,4,1024,30,Open MPI 4.1.5", "bcast,6,4,1024,24,Open MPI 4.1.5"]),
+            "refused",
+        ),
+        (two(&format!("{plain},library"), ["bcast,0,4,1024,30,mpich", "bcast,6,4,1024,24,mpich"]), "refused"),
+        (two(&format!("{plain},iter"), ["bcast,0,4,1024,30,0", "bcast,0,4,1024,20,1"]), "refused"),
+        (two(&format!("{plain},rank"), ["bcast,0,4,1024,30,0", "bcast,0,4,1024,20,1"]), "refused"),
+    ] {
+        assert_eq!(outcome(options(), "t.csv", &text), expected, "{text}");
+    }
+}
+
+/// Logs of sweeps by shell scripts and batch systems.
+#[test]
+fn logs_of_all_forms_give_their_values_or_are_refused() {
+    let output = |time: &str| {
+        format!(
+            "\n# OSU MPI Broadcast Latency Test v6.2\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n1024      {time}\n"
+        )
+    };
+    let is_refused = |name: &str, text: &str| outcome(options(), name, text) == "refused";
+    for (before, is_used) in [
+        ("srun -n8 ./osu_bcast", true),
+        ("srun -n16 ./osu_bcast", false),
+        ("srun --ntasks=8 ./osu_bcast", true),
+        ("mpirun --np 16 ./osu_bcast", false),
+        ("mpirun --np=16 ./osu_bcast", false),
+        ("mpiexec -np16 ./osu_bcast", false),
+        ("#SBATCH -n 16", false),
+        ("#SBATCH --ntasks=16", false),
+        ("#BSUB -n 16", false),
+        ("SLURM_NTASKS=16", false),
+        ("np=16 alg=6", false),
+        ("np=8 alg=6", true),
+        ("np=8 alg=5", false),
+        ("Running with 16 MPI ranks", false),
+        ("Total number of MPI processes: 16", false),
+        ("=== bcast algorithm 5 ===", false),
+        ("=== bcast algorithm 6 ===", true),
+        ("+ export OMPI_MCA_coll_tuned_bcast_algorithm=5", false),
+        ("+ export OMPI_MCA_coll_tuned_reduce_algorithm=5", true),
+        ("mpirun -np 8 --mca coll_tuned_bcast_algorithm binomial ./osu_bcast", true),
+        ("mpirun -np 8 --mca coll_tuned_bcast_algorithm chain ./osu_bcast", false),
+        ("MVAPICH2 Version: 2.3.7", false),
+        ("Open MPI: 4.1.5", false),
+        ("module load openmpi/5.0.3", true),
+        ("mpirun -N 8 --map-by ppr:8:node ./osu_bcast", true),
+        ("head -n 16 result", true),
+        ("[node1:123] *** Process received signal ***", true),
+        ("\x1b[1mStarting\x1b[0m\r", true),
+    ] {
+        let text = format!("{before}{}", output("30"));
+        assert_eq!(!is_refused("bcast-np8-a6.log", &text), is_used, "{before}");
+    }
+    let one = "8@1024/tuned:6/0/0/0=30.00";
+    let imb = "#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part\n# Benchmarking Bcast\n# #processes = 8\n\
+               #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n";
+    for (text, expected) in [
+        (output("30"), one),
+        (output("30").replace('\n', "\r\n"), one),
+        (output("30").replace("\n# OSU", "\nloading...\r# OSU"), one),
+        (output("30").replace("\n# OSU", "\n\r\x1b[32m# OSU").replace("v6.2", "v6.2\x1b[0m"), one),
+        (output("30").lines().map(|line| format!("[1,0]<stdout>:{line}\n")).collect(), one),
+        (output("30").replace("Avg Latency(us)", "Latency (us)"), one),
+        (output("0.030").replace("(us)", "(ms)"), one),
+        (output("30").replace("Avg Latency", "Latency"), one),
+        (output("30 us"), "refused"),
+        (output("x"), "refused"),
+        (output("0.00"), "refused"),
+        (output("30 28 31"), "refused"),
+        (output("30").replace("OSU MPI", "OSU MPI-CUDA"), one),
+        (output("30").replace("Broadcast", "Non-blocking Broadcast"), "refused"),
+        (output("30").replace("Broadcast", "Scatter"), "refused"),
+        (format!("{}{}", output("30"), output("30")), one),
+        (format!("{}{}", output("30"), output("24")), "refused"),
+        (format!("{}1024 24\n", output("30")), "refused"),
+        (format!("{}mpirun noticed that process rank 3 with PID 9 on node n exited on signal 9.\n", output("30")), one),
+        (format!("{imb}1024 1000 28.0 30.0 29.0\n"), one),
+        (format!("{imb}1024 1000 28.0 30.0 29.0\n2048 time-out.\n"), one),
+        (format!("{imb}1024 1000 30.0 28.0 29.0\n"), "refused"),
+        (format!("{imb}1024 time-out.\n"), "refused"),
+        (imb.to_owned(), "refused"),
+        (
+            "#@nprocs=8\n#@datatype_size_bytes=1\ntest nrep count runtime_sec\nMPI_Bcast 0 1024 0.000030\n".to_owned(),
+            one,
+        ),
+        ("#@nprocs=8\ntest nrep count runtime_sec\nMPI_Bcast 0 1024 0.000030\n".to_owned(), "refused"),
+        (
+            "#@nprocs=4\n#@datatype_size_bytes=1\ntest nrep count runtime_sec\nMPI_Bcast 0 1024 3e-5\n".to_owned(),
+            "4@1024/tuned:6/0/0/0=30.00",
+        ),
+        (
+            "# nThread 1\n#  size count type redop root time algbw busbw #wrong\n 8 2 float sum -1 12.48 0.0 0.0 0\n"
+                .to_owned(),
+            "refused",
+        ),
+        ("#p0 p1 dist len ave time (us) rate\n 0 1 1 1024 30 34\n".to_owned(), "refused"),
+    ] {
+        assert_eq!(outcome(options(), "bcast-np8-a6.log", &text), expected, "{text}");
+    }
+}
+
+#[test]
+fn versions_in_names_are_compared_with_the_release() {
+    let csv = "collective,algorithm_id,np,message_bytes,avg_us\nbcast,0,4,1024,5\n";
+    for (name, is_used) in [
+        ("openmpi-5.0.3.csv", true),
+        ("openmpi-5.0.3/table.csv", true),
+        ("openmpi-4.1.5.csv", false),
+        ("openmpi_4.1.5/np4/table.csv", false),
+        ("sweep_openmpi-4.1.5.csv", false),
+        ("ompi-4.1/table.csv", false),
+        ("sweep-4.1.csv", true),
+        ("openmpi/table.csv", true),
+    ] {
+        assert_eq!(outcome(options(), name, csv) != "refused", is_used, "{name}");
+    }
+}

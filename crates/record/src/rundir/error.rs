@@ -1,14 +1,20 @@
 //! Errors of run directories.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::{FINDINGS, MANIFEST};
 use crate::file::FormatVersion;
 
 /// Reason why a run directory cannot be created, read or written. Each message names the path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunDirError {
     /// It already holds files of collrules, which are never overwritten.
-    #[error("{} already holds {}; choose another --out", path.display(), found.join(", "))]
+    #[error(
+        "{} already holds {}; choose another --out",
+        path.display(),
+        if found.contains(&MANIFEST) { "a run".to_owned() } else { found.join(", ") }
+    )]
     Occupied {
         /// The directory.
         path: PathBuf,
@@ -30,10 +36,12 @@ pub enum RunDirError {
         cause: String,
     },
     /// It holds no manifest.
-    #[error("{} is not a run directory: it holds no manifest.json", path.display())]
+    #[error("{}{found}", path.display())]
     NotARun {
-        /// The directory.
+        /// The path that was named.
         path: PathBuf,
+        /// What is there instead.
+        found: FoundPath,
     },
     /// It holds measurements, and no rules were made of them.
     #[error(
@@ -122,6 +130,43 @@ pub enum RunDirError {
         /// The major format that is read here.
         known: u32,
     },
+}
+
+/// What a path names that is no run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FoundPath {
+    /// Nothing.
+    #[error(" does not exist")]
+    Nothing,
+    /// A file of this run.
+    #[error(" is a file of the run {}: name the run", _0.display())]
+    FileOf(PathBuf),
+    /// A directory around this run and perhaps others.
+    #[error(" is not a run directory, but holds runs, such as {}", _0.display())]
+    Around(PathBuf),
+    /// Something else.
+    #[error(" is not a run directory: it holds no {MANIFEST}")]
+    Other,
+}
+
+impl RunDirError {
+    /// The error for a path that should be a run, with the run that was probably meant.
+    pub fn not_a_run(path: PathBuf) -> Self {
+        let is_run = |path: &Path| [MANIFEST, FINDINGS].iter().any(|name| path.join(name).is_file());
+        let parent = path.parent().map(|parent| if parent == Path::new("") { Path::new(".") } else { parent });
+        let inside = || {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).filter(|entry| is_run(entry)).min()
+        };
+        let found = match (path.is_dir(), path.exists()) {
+            (_, false) => FoundPath::Nothing,
+            (true, _) => inside().map_or(FoundPath::Other, FoundPath::Around),
+            (false, _) => parent
+                .filter(|parent| is_run(parent))
+                .map_or(FoundPath::Other, |parent| FoundPath::FileOf(parent.to_owned())),
+        };
+        Self::NotARun { path, found }
+    }
 }
 
 /// Majors must agree; a newer minor only adds fields that can be ignored.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
-use super::{FINDINGS, LAUNCHES, MANIFEST, PROOF, RunDir, SETTINGS, STATE, VALIDATION, refinement};
+use super::{FINDINGS, LAUNCHES, MANIFEST, PROOF, RULES, RunDir, SETTINGS, STATE, VALIDATION, refinement};
 use crate::file::{Digests, FormatVersion};
 use crate::findings::{self, Findings};
 use crate::manifest::{self, IMPORTED, MEASURED, Manifest, SIMULATED};
@@ -74,7 +74,10 @@ impl RunDir {
 
     /// Reads the conclusions of the analysis.
     pub fn findings(&self) -> Result<Findings, RunDirError> {
-        if !self.file(FINDINGS).exists() && self.file(MANIFEST).exists() {
+        if !self.file(FINDINGS).exists() {
+            if !self.file(MANIFEST).exists() {
+                return Err(RunDirError::not_a_run(self.path().to_owned()));
+            }
             let resume = self.manifest()?.request.resume(self.path());
             return Err(RunDirError::Undecided { path: self.path().to_owned(), resume });
         }
@@ -173,6 +176,15 @@ impl RunDir {
 /// The file itself, or the file of this name in a directory.
 pub fn within(path: &Path, name: &str) -> PathBuf {
     if path.is_dir() { path.join(name) } else { path.to_owned() }
+}
+
+/// The rules file itself, or that of a run. Fails for a directory without one, with what is there instead.
+pub fn rules_within(path: &Path) -> Result<PathBuf, RunDirError> {
+    let file = within(path, RULES);
+    if path.is_dir() && !file.exists() {
+        RunDir::derived(path)?.findings()?;
+    }
+    Ok(file)
 }
 
 fn optional<T: DeserializeOwned>(path: &Path, known: FormatVersion) -> Result<Option<T>, RunDirError> {

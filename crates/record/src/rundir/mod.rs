@@ -31,9 +31,9 @@ use journal::{FilesState, Journal, JournalText};
 use bounded::read_if_there;
 pub use bounded::{available_memory, read_text, read_whole};
 pub use comparisons::ComparisonLog;
-pub use error::RunDirError;
+pub use error::{FoundPath, RunDirError};
 pub use journal::JournalEntry;
-pub use json::{read_json_file, within};
+pub use json::{read_json_file, rules_within, within};
 pub use lock::LockBeside;
 pub use log::RunLog;
 pub use progress::Progress;
@@ -178,11 +178,7 @@ impl RunDir {
             Err(_) => fs::create_dir_all(&run.path)
                 .map_err(|cause| RunDirError::Create { path: run.path.clone(), cause: cause_of(&cause) })?,
         }
-        // A dangling link counts as well: its name is taken.
-        let found: Vec<_> = FILES.into_iter().filter(|name| run.file(name).symlink_metadata().is_ok()).collect();
-        if !found.is_empty() {
-            return Err(run.occupied(found));
-        }
+        run.refuse_occupied()?;
         // Whatever hinders writing is better known before measuring than after.
         whole_file(&run.path, b"")
             .map_err(|cause| RunDirError::Create { path: run.path.clone(), cause: cause_of(&cause) })?;
@@ -197,14 +193,14 @@ impl RunDir {
             Err(cause) if !matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Err(RunDirError::Read { path: run.file(MANIFEST), cause: cause_of(&cause) })
             }
-            _ => Err(RunDirError::NotARun { path: run.path }),
+            _ => Err(RunDirError::not_a_run(run.path)),
         }
     }
 
     /// Opens an existing directory, whatever it holds: results derived from foreign tables have no manifest.
     pub fn derived(path: impl Into<PathBuf>) -> Result<Self, RunDirError> {
         let run = Self::at(path.into())?;
-        if run.path.is_dir() { Ok(run) } else { Err(RunDirError::NotARun { path: run.path }) }
+        if run.path.is_dir() { Ok(run) } else { Err(RunDirError::not_a_run(run.path)) }
     }
 
     fn at(path: PathBuf) -> Result<Self, RunDirError> {
@@ -212,6 +208,20 @@ impl RunDir {
         match std::path::absolute(&path) {
             Ok(absolute) => Ok(Self { path, absolute }),
             Err(cause) => Err(RunDirError::Create { path, cause: cause_of(&cause) }),
+        }
+    }
+
+    /// Fails if a directory for a new run holds files of one.
+    pub fn refuse_used(path: &Path) -> Result<(), RunDirError> {
+        Self::at(path.to_owned())?.refuse_occupied()
+    }
+
+    fn refuse_occupied(&self) -> Result<(), RunDirError> {
+        // A dangling link counts as well: its name is taken.
+        let found: Vec<_> = FILES.into_iter().filter(|name| self.file(name).symlink_metadata().is_ok()).collect();
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(self.occupied(found)),
         }
     }
 

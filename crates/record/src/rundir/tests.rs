@@ -255,12 +255,16 @@ fn samples_before_a_failed_write_are_safe() {
 #[test]
 fn directories_without_a_run_are_refused() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
-    for path in [scratch.path().to_owned(), scratch.path().join("none")] {
-        assert_eq!(RunDir::open(&path), Err(RunDirError::NotARun { path }));
-    }
+    let found = |path: &Path| match RunDir::open(path) {
+        Err(RunDirError::NotARun { found, .. }) => found,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found(scratch.path()), FoundPath::Other);
+    assert_eq!(found(&scratch.path().join("none")), FoundPath::Nothing);
     let (_scratch, run) = new_run();
-    let file = run.file(SAMPLES);
-    assert_eq!(RunDir::open(&file), Err(RunDirError::NotARun { path: file }));
+    assert_eq!(found(&run.file(SAMPLES)), FoundPath::FileOf(run.path().to_owned()));
+    let around = run.path().parent().expect("has one");
+    assert_eq!(found(around), FoundPath::Around(run.path().to_owned()));
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub enum TuningError {
         cause: io::Error,
     },
     /// Open MPI does not accept a file.
-    #[error("Open MPI does not accept {}:\n  {}", path.display(), reasons.join("\n  "))]
+    #[error("{} is not accepted:\n  {}", path.display(), reasons.join("\n  "))]
     Refused {
         /// The file.
         path: PathBuf,
@@ -99,7 +99,7 @@ impl RulesFile<RuleTable> {
     /// The file as a version reads it.
     pub fn read_as(&self, version: &Behaviour) -> Result<Self, TuningError> {
         let read = load(&self.text, version);
-        self.with(read.map(|file| file.to_table()).map_err(|fault| vec![format!("{}: {fault}", version.name())]))
+        self.with(read.map(|file| file.to_table()).map_err(|fault| vec![format!("Open MPI {version}: {fault}")]))
     }
 
     /// The format of the text.
@@ -185,7 +185,7 @@ impl RulesFile<han::HanTable> {
         }
         let reasons = |why: String| std::iter::once(why).chain(self.name_other_readers(version)).collect();
         let read = han::load(&self.text, version);
-        self.with(read.map(|file| file.to_table()).map_err(|fault| reasons(format!("{}: {fault}", version.name()))))
+        self.with(read.map(|file| file.to_table()).map_err(|fault| reasons(format!("Open MPI {version}: {fault}"))))
     }
 
     fn name_other_readers(&self, version: &Behaviour) -> Option<String> {

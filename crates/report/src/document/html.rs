@@ -135,7 +135,7 @@ pub fn plots(plots: impl IntoIterator<Item = (String, Picture)>) -> Block {
     Block::drawing(wrap("<div class=\"plots\">\n", &plots.into_iter().map(figure).collect::<String>(), "</div>"))
 }
 
-/// The legend of the lines of plots; those that are drawn pale are folded.
+/// The legend of the lines of plots.
 pub fn legend(entries: &[Entry]) -> Block {
     let key = |Entry { class, name }: &Entry| {
         let name = markup(name);
@@ -145,13 +145,8 @@ pub fn legend(entries: &[Entry]) -> Block {
              <path d=\"M0 5h26\"/><path class=\"iv\" d=\"M13 5h0\"/></g></svg>{name}</button>"
         )
     };
-    let (pale, strong): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| entry.class.ends_with(" lm"));
-    let [pale_keys, strong] =
-        [&pale, &strong].map(|entries| entries.iter().map(|entry| key(entry)).collect::<String>());
-    let win = if pale.len() == 1 { "1 that wins".to_owned() } else { format!("{} that win", pale.len()) };
-    let before = format!("<details><summary>{win} nowhere, drawn pale</summary>\n<ul aria-label=\"Pale algorithms\">");
-    let pale = wrap(&before, &pale_keys, "</ul></details>");
-    Block::drawing(format!("<div class=\"legend\"><ul aria-label=\"Algorithms\">{strong}</ul>{pale}</div>"))
+    let keys: String = entries.iter().map(key).collect();
+    Block::drawing(format!("<div class=\"legend\"><ul aria-label=\"Algorithms\">{keys}</ul></div>"))
 }
 
 #[cfg(test)]

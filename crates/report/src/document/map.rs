@@ -46,6 +46,9 @@ pub enum Fill {
     Open,
 }
 
+/// Columns that fit into the width of a page.
+const MOST_COLUMNS: usize = 30;
+
 /// Ratios from which on a tile is in the next colour; the neutral one is the fifth.
 const LEVELS: [f64; 9] = [0.5, 0.67, 0.8, 0.97, 1.03, 1.25, 1.5, 2.0, 4.0];
 
@@ -118,8 +121,48 @@ impl Heatmap {
         Self { joins: true, ..self }
     }
 
-    /// The map with those entries of a legend whose colours occur.
+    /// The map with those entries of a legend whose colours occur. If it is too wide for a page, neighbouring columns with
+    /// the same colours are one.
     pub fn block(&self, legend: Vec<Entry>) -> Block {
+        if self.columns.len() > MOST_COLUMNS {
+            return self.merge_columns().draw(legend);
+        }
+        self.draw(legend)
+    }
+
+    /// The map with one column for neighbours that have the same colours in each row.
+    fn merge_columns(&self) -> Self {
+        let colour = |tile: &Option<Tile>| tile.as_ref().map(|tile| tile.fill.class());
+        let is_like = |a: usize, b: usize| self.rows.iter().all(|(_, tiles)| colour(&tiles[a]) == colour(&tiles[b]));
+        let places: Vec<usize> = (0..self.columns.len()).collect();
+        let runs: Vec<&[usize]> = places.chunk_by(|a, b| is_like(*a, *b)).collect();
+        let label = |run: &&[usize]| match (&self.columns[run[0]], &self.columns[run[run.len() - 1]]) {
+            (first, last) if first == last => first.clone(),
+            (first, last) => format!("{first} to {last}"),
+        };
+        let merged = |tiles: &[Option<Tile>], run: &[usize]| {
+            let all: Vec<&Tile> = run.iter().filter_map(|place| tiles[*place].as_ref()).collect();
+            let first = *all.first()?;
+            let texts: BTreeSet<&str> = all.iter().map(|tile| tile.text.as_str()).collect();
+            let text = match all[all.len() - 1] {
+                _ if texts.len() == 1 => first.text.clone(),
+                last => format!("{}..{}", first.text, last.text),
+            };
+            let notes: Vec<&str> = all.iter().map(|tile| tile.note.as_str()).collect();
+            Some(Tile { fill: first.fill, text, note: notes.join("\n") })
+        };
+        let row = |(label, tiles): &(String, Vec<Option<Tile>>)| {
+            (label.clone(), runs.iter().map(|run| merged(tiles, run)).collect())
+        };
+        Self {
+            caption: self.caption.clone(),
+            columns: runs.iter().map(label).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            joins: self.joins,
+        }
+    }
+
+    fn draw(&self, legend: Vec<Entry>) -> Block {
         let tiles = self.rows.iter().flat_map(|(_, tiles)| tiles).flatten();
         let classes: BTreeSet<String> = tiles.map(|tile| tile.fill.class()).collect();
         if classes.is_empty() {
@@ -196,6 +239,21 @@ mod tests {
         assert!(drawn.contains("<span style=\"--n:3\">") && drawn.contains("note 3 &lt;"), "{drawn}");
         assert_eq!(drawn.matches("<td class=\"t s1").count(), 3, "each has a note of its own: {drawn}");
         assert_eq!(text(&Heatmap::default(), Vec::new()), "", "a map of nothing is left out");
+    }
+
+    #[test]
+    fn equal_columns_of_a_wide_map_are_one() {
+        let tiles: Vec<(Fill, &str)> = (0..40)
+            .map(|place| if place < 39 { (Fill::Ratio(1.0), "1.00") } else { (Fill::Ratio(3.0), "3.00") })
+            .collect();
+        let wide = text(&map(&tiles), Vec::new());
+        assert_eq!(wide.matches("<td class").count(), 2, "{wide}");
+        assert!(
+            wide.contains(">0 KiB to 38 KiB") && wide.contains(">39 KiB") && wide.contains("--columns:2;"),
+            "{wide}"
+        );
+        assert!(wide.contains("note 0 &lt;") && wide.contains("note 38 &lt;"), "no note is lost: {wide}");
+        assert_eq!(text(&map(&tiles[..30]), Vec::new()).matches("<td class").count(), 30);
     }
 
     #[test]

@@ -20,4 +20,5 @@ pub use html::{legend, plots};
 pub(crate) use html::{markup, prose};
 pub use map::{Fill, Heatmap, Tile, ratios, slownesses};
 pub use model::Document;
+pub(crate) use model::SIMULATED;
 pub use model::{Block, Section, Table};

@@ -1,7 +1,7 @@
 //! Documents and their blocks.
 
 /// First sentence of every document of simulated times.
-pub(super) const SIMULATED: &str = "SIMULATED: a cost model gave these times. They say nothing about any real machine.";
+pub(crate) const SIMULATED: &str = "SIMULATED: a cost model gave these times. They say nothing about any real machine.";
 
 /// A result for people.
 #[derive(Clone, Debug, Default)]

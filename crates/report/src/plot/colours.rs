@@ -20,7 +20,6 @@ fn colour(class: &str) -> &'static str {
     let series = class.split(' ').find(|part| part.starts_with('s'));
     match class {
         _ if has(class, "lb") => plain_colour("builtin"),
-        _ if has(class, "lm") => plain_colour("muted"),
         _ => plain_colour(series.unwrap_or("faint")),
     }
 }
@@ -35,10 +34,9 @@ pub(super) fn path_attributes(class: &str, ink: Ink) -> String {
         _ => colour(class),
     };
     let tenths = match ink {
-        Ink::Interval if has(class, "lm") => 22,
         Ink::Interval => 34,
         Ink::Group if has(class, "lb") => 22,
-        Ink::Group if line && !has(class, "lm") => 16,
+        Ink::Group if line => 16,
         _ => 10,
     };
     let dashes = match ink {
@@ -57,7 +55,7 @@ mod tests {
     #[test]
     fn every_class_of_the_style_sheet_has_a_plain_colour() {
         assert_eq!((colour("l s0"), colour("l lb"), colour("x")), ("#0072b2", "#1c1e21", "#5d626a"));
-        for name in ["paper", "text", "faint", "rule", "hair", "axis", "builtin", "none", "muted"] {
+        for name in ["paper", "text", "faint", "rule", "hair", "axis", "builtin", "none"] {
             assert!(STYLE.contains(&format!("--{name}:{}", plain_colour(name))), "{name}");
         }
     }

@@ -56,8 +56,6 @@ pub enum Stroke {
     Builtin,
     /// A colour, from 0 on; from `COLOURS` on they repeat with dashed lines.
     Series(usize),
-    /// Thin and pale: there for comparison.
-    Muted,
 }
 
 /// A size at which something changes.
@@ -96,7 +94,6 @@ impl Stroke {
     pub fn class(self) -> String {
         match self {
             Self::Builtin => "l lb".to_owned(),
-            Self::Muted => "l lm".to_owned(),
             Self::Series(number) if number < COLOURS => format!("l s{number}"),
             Self::Series(number) => format!("l s{} dash", number % COLOURS),
         }
@@ -127,16 +124,8 @@ impl Curves {
             // Writing to a string cannot fail.
             let _ = write!(attributes, " data-kind=\"{kind}\" data-xs=\"{}\"", xs.join(" "));
         }
-        let named = self.lines.iter().filter(|line| line.stroke != Stroke::Muted);
-        let mut legend: Vec<Entry> =
-            named.map(|line| Entry { class: line.stroke.class(), name: line.name.clone() }).collect();
-        let muted: Vec<&str> =
-            self.lines.iter().filter(|line| line.stroke == Stroke::Muted).map(|line| line.name.as_str()).collect();
-        if !muted.is_empty() {
-            let names = muted.join(", ");
-            let name = if names.len() <= 60 { names } else { format!("{} other algorithms", muted.len()) };
-            legend.push(Entry { class: Stroke::Muted.class(), name });
-        }
+        let entry = |line: &Line| Entry { class: line.stroke.class(), name: line.name.clone() };
+        let legend = self.lines.iter().map(entry).collect();
         Picture { description: self.description.clone(), attributes, size, content: canvas.finish(), legend }
     }
 

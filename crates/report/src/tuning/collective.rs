@@ -15,17 +15,22 @@ use crate::cells::table;
 use crate::document::{Block, Fill, Heatmap, Section, Tile, legend, plots, prose, ratios};
 use crate::facts::{self, candidate_name};
 use crate::gains::{CellGain, Gains, SizeState};
-use crate::outcome::is_open;
-use crate::plot::{Axis, Curves, Entry, Line, Mark, Picture, Reading, Stroke, X};
-use crate::reasons::{self, reasons};
+use crate::plot::{Axis, COLOURS, Curves, Entry, Line, Mark, Picture, Reading, Stroke, X};
+use crate::reasons::{self, ChoiceReason, is_open, reasons};
 use crate::summary::{Stretch, by_collective, stretches};
 use crate::words::{count, ratio};
 
 /// Maximum number of message sizes with a plot over communicator sizes.
 const CHOSEN_SIZES: usize = 6;
 
-/// Width and height of plots in pixels: three in a row.
-const SIZE: (u32, u32) = (360, 245);
+/// Width and height in pixels of so many plots, which fill the page: three in a row at most.
+fn plot_size(plots: usize) -> (u32, u32) {
+    match plots {
+        1 => (1080, 330),
+        2 => (528, 290),
+        _ => (345, 240),
+    }
+}
 
 /// A part for each collective, those with the largest speedups first and those without a rule last.
 pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
@@ -45,17 +50,14 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
     let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
     let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.is_changed());
     let mean = gains.mean(|cell| cell.collective == collective);
-    let strips = if is_ruled { strip::strips(gains, axis, collective) } else { String::new() };
+    let had_rule = gains.of_collective(collective).any(|(_, gain)| gain.had_rule());
+    let strips = if had_rule { strip::strips(gains, axis, collective) } else { String::new() };
     let summary = format!(
         "<span class=\"speedup\">{}</span><span class=\"short\">{}</span>{strips}",
         mean.map(ratio).unwrap_or_default(),
         prose(&drawn.in_short()),
     );
-    let reasons = reasons(findings, cells).into_iter().map(|((is_ruled, why), cells)| {
-        let choice = if is_ruled { "a rule" } else { "the default" };
-        [cells.to_string(), choice.to_owned(), why]
-    });
-    let mut blocks = vec![Block::table(["sizes:", "choice", "why"], reasons)];
+    let mut blocks = vec![reasons_table(findings, cells)];
     if is_ruled {
         blocks.extend([drawn.algorithms(), drawn.speedups()]);
     }
@@ -79,6 +81,28 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
     (is_ruled.then(|| mean.map_or(0.0, |mean| mean.point)), part)
 }
 
+/// The reasons for the choices of a collective; a remedy has a column if there is one.
+fn reasons_table(findings: &Findings, cells: &[CellFinding]) -> Block {
+    let reasons = reasons(findings, cells);
+    let columns = if reasons.iter().all(|(reason, _)| reason.remedy.is_empty()) { 3 } else { 4 };
+    let row = |(ChoiceReason { is_ruled, why, remedy }, cells): (ChoiceReason, usize)| {
+        let choice = if is_ruled { "a rule" } else { "the default" };
+        [cells.to_string(), choice.to_owned(), why, remedy].into_iter().take(columns).collect::<Vec<_>>()
+    };
+    Block::table(
+        ["measured sizes:", "choice", "why", "may change it"].into_iter().take(columns),
+        reasons.into_iter().map(row),
+    )
+}
+
+/// The place of a line in a legend.
+fn place(stroke: Stroke) -> usize {
+    match stroke {
+        Stroke::Builtin => 0,
+        Stroke::Series(number) => number + 1,
+    }
+}
+
 /// The heads of a table of crossovers.
 const CROSSOVERS: [&str; 6] = ["ranks:", "below", "from:", "above", "measured around", "certain between"];
 
@@ -100,18 +124,18 @@ impl Drawn<'_> {
     /// Sizes by fate in a phrase; without rules, the most frequent reason.
     fn in_short(&self) -> String {
         let all: Vec<CellGain> = self.gains.of_collective(self.collective).map(|(_, gain)| gain).collect();
-        if !all.iter().any(CellGain::is_changed) {
+        if !all.iter().any(CellGain::had_rule) {
             let open = self.cells.iter().filter(|cell| is_open(cell, self.findings.criteria.min_gain)).count();
             if open > 0 {
-                let all = counted(all.len(), "size");
-                return format!("undecided for {open} of {all}; the default stays");
+                let all = counted(self.cells.len(), "measured size");
+                return format!("undecided for {open} of {all}: more timings may tell; the default stays");
             }
             let reasons = reasons(self.findings, self.cells);
             let others = if reasons.len() > 1 { " for most" } else { "" };
-            let why = reasons.first().map_or(String::new(), |((_, why), _)| format!("{why}{others}"));
+            let why = reasons.first().map_or(String::new(), |(reason, _)| format!("{}{others}", reason.why));
             return format!("no gain; the default stays: {why}");
         }
-        let states = count(all.iter().filter(|gain| gain.is_changed()).map(|gain| (gain.describe().1, 1)));
+        let states = count(all.iter().filter(|gain| gain.had_rule()).map(|gain| (gain.describe().1, 1)));
         let parts: Vec<String> = states.iter().map(|(said, count)| format!("{count} {said}")).collect();
         format!("of {}: {}", counted(all.len(), "size"), parts.join("; "))
     }
@@ -128,8 +152,22 @@ impl Drawn<'_> {
         };
         format!(
             "{time} Lines go through medians; {dots}. Both axes are logarithmic.<span class=\"script\"> Click algorithms to \
-             highlight them.</span>{marks}"
+             highlight them.</span>{marks}{}",
+            self.others()
         )
+    }
+
+    /// The algorithms without a line, in a sentence.
+    fn others(&self) -> String {
+        let timed: BTreeSet<Candidate> =
+            self.cells.iter().flat_map(|cell| &cell.points).map(|it| it.candidate).collect();
+        match timed.into_iter().filter(|candidate| self.palette.stroke(*candidate).is_none()).count() {
+            0 => String::new(),
+            others => format!(
+                " Not drawn: {} that won nowhere; the table of all sizes has them.",
+                counted(others, "algorithm")
+            ),
+        }
     }
 
     /// The choice for each range of sizes.
@@ -218,25 +256,20 @@ impl Drawn<'_> {
         builtin + &best
     }
 
-    /// The candidates in the order of their colours.
+    /// The candidates with a line, in the order of their colours.
     fn legend(&self) -> Vec<Entry> {
         let candidates: BTreeSet<Candidate> =
             self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.candidate).collect();
         let entry = |candidate: Candidate| {
-            let stroke = self.palette.stroke(candidate);
-            let place = match stroke {
-                Stroke::Builtin => 0,
-                Stroke::Series(number) => number + 1,
-                Stroke::Muted => usize::MAX,
-            };
-            (place, Entry { class: stroke.class(), name: self.name(candidate) })
+            let stroke = self.palette.stroke(candidate)?;
+            Some((place(stroke), Entry { class: stroke.class(), name: self.name(candidate) }))
         };
-        let mut entries: Vec<(usize, Entry)> = candidates.into_iter().map(entry).collect();
-        entries.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
+        let mut entries: Vec<(usize, Entry)> = candidates.into_iter().filter_map(entry).collect();
+        entries.sort_by_key(|(place, _)| *place);
         entries.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    /// Lines over whatever `x` gives, of the cells that it gives something for.
+    /// Lines of the default, the winners and the runner-up over `x`, of the cells that have it.
     fn lines(&self, x: impl Fn(&CellFinding) -> Option<u64>) -> Vec<Line> {
         let mut points: BTreeMap<Candidate, Vec<Reading>> = BTreeMap::new();
         for cell in self.cells {
@@ -247,15 +280,15 @@ impl Drawn<'_> {
         }
         let mut lines: Vec<Line> = points
             .into_iter()
-            .map(|(candidate, mut points)| {
+            .filter_map(|(candidate, mut points)| {
                 points.sort_by_key(|point| point.x);
-                Line { name: self.name(candidate), stroke: self.palette.stroke(candidate), points }
+                Some(Line { name: self.name(candidate), stroke: self.palette.stroke(candidate)?, points })
             })
             .collect();
+        // The default lies below all others, the winner above.
         lines.sort_by_key(|line| match line.stroke {
-            Stroke::Muted => 0,
-            Stroke::Builtin => 1,
-            Stroke::Series(number) => 1000 - number,
+            Stroke::Builtin => 0,
+            Stroke::Series(number) => 2 * COLOURS + 1 - number,
         });
         lines
     }
@@ -293,7 +326,7 @@ impl Drawn<'_> {
                 lines,
                 marks: marks.collect(),
                 times,
-                size: SIZE,
+                size: plot_size(self.places.ranks.len()),
                 ..Curves::new(&description, X::MessageBytes)
             };
             (caption, curves.picture())
@@ -301,6 +334,7 @@ impl Drawn<'_> {
         self.places.ranks.iter().map(figure).collect()
     }
 
+    /// The nodes of a communicator.
     fn place(&self, ranks: Ranks) -> String {
         self.findings.placement.nodes.get(&ranks).map_or(String::new(), |nodes| format!(" on {nodes}"))
     }
@@ -316,6 +350,7 @@ impl Drawn<'_> {
         } else {
             (0..CHOSEN_SIZES).map(|place| (place * last).div_ceil(CHOSEN_SIZES - 1)).collect()
         };
+        let size = plot_size(chosen.len());
         let figure = |place: usize| {
             let bytes = sizes[place];
             let lines = self.lines(|cell| (cell.cell.bytes == bytes).then_some(u64::from(cell.cell.ranks.0)));
@@ -323,7 +358,7 @@ impl Drawn<'_> {
                 if self.collective.has_sizes() { X::MessageBytes.value(bytes.0) } else { self.collective.to_string() };
             let description =
                 format!("Time of {} at {caption} over communicator size, one line per algorithm.", self.collective);
-            let curves = Curves { lines, size: SIZE, ..Curves::new(&description, X::Ranks) };
+            let curves = Curves { lines, size, ..Curves::new(&description, X::Ranks) };
             (caption, curves.picture())
         };
         chosen.into_iter().map(figure).collect()

@@ -12,19 +12,21 @@ mod palette;
 mod places;
 mod strip;
 
+use collrules_record::Manifest;
 use collrules_record::findings::Findings;
+use collrules_record::remark::Remark;
+use collrules_record::settings::SettingsFindings;
 use collrules_record::validation::Validation;
-use collrules_rules::words::{counted, listed};
+use collrules_rules::words::{counted, listed, some};
 
 use crate::context::Context;
-use crate::document::{Block, Document};
+use crate::document::{Block, Document, Section};
 use crate::gains::Gains;
 use crate::outcome::{TuningVerdict, VerdictWord};
 use crate::quality::describe_doubts;
-use crate::remarks::remarks;
 use crate::validation::{compared_cells, rows, sentences};
 use crate::words::{capitalised, ratio};
-use crate::{conduct, facts, layouts, outcome, settings, summary, tree};
+use crate::{conduct, facts, layouts, outcome, remarks, settings, summary, tree};
 
 /// The report of a tuning.
 pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
@@ -39,7 +41,7 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
         VerdictWord::NotConfirmed => "Compare it with the default in fresh launches",
         _ => "Install it",
     };
-    blocks.push(Block::open("next", title, vec![quality(context), Block::Commands(next)]));
+    blocks.push(Block::open("next", title, vec![quality(findings, context), Block::Commands(next)]));
     blocks.extend(parts(findings, context, &gains));
     Document {
         subject: subject(findings),
@@ -54,6 +56,7 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
             VerdictWord::Undecided | VerdictWord::NoDifference => "level",
         },
         answer: answer(context, &gains, overall, (!is_confirmed).then_some(why)),
+        origin: place(findings, context),
         blocks,
         ..Document::default()
     }
@@ -92,9 +95,46 @@ fn subject(findings: &Findings) -> String {
     format!("Tuning{all}{ranks}, Open MPI {}", findings.release)
 }
 
-fn quality(context: &Context<'_>) -> Block {
-    let quiet = || context.manifest.map(|_| "Nothing points to noise in the data.".to_owned());
-    Block::Prose(describe_doubts(&context.doubts).or_else(quiet).unwrap_or_default())
+/// Returns true if settings are the largest number of a tuning.
+fn leads(found: &SettingsFindings, findings: &Findings, context: &Context<'_>) -> bool {
+    let settings = found.chosen().or(found.finalists.first()).map_or(1.0, |finalist| finalist.speedup.point);
+    let rules = Gains::new(findings, context.validation, None, None).overall();
+    settings > rules.map_or(1.0, |(speedup, _)| speedup.point)
+}
+
+/// Hosts that the head of a report names.
+const NAMED: usize = 3;
+
+/// Where it was measured: Open MPI, hosts, transport and communicators.
+fn place(findings: &Findings, context: &Context<'_>) -> Vec<String> {
+    let Some(Manifest { survey, .. }) = context.manifest else { return Vec::new() };
+    let hosts: Vec<String> = survey.nodes().into_iter().cloned().collect();
+    let transport = survey.transport.as_ref().map_or(String::new(), |transport| format!(", over {transport}"));
+    let nodes = findings.placement.nodes.iter();
+    let communicators: Vec<String> =
+        nodes.map(|(ranks, nodes)| format!("{} on {nodes}", counted(ranks.0, "rank"))).collect();
+    let mut lines = vec![format!(
+        "Open MPI {} on {} ({}){transport}",
+        survey.version,
+        counted(hosts.len(), "host"),
+        some(&hosts, NAMED),
+    )];
+    lines.extend((!communicators.is_empty()).then(|| format!("Communicators: {}", communicators.join(", "))));
+    lines
+}
+
+/// Doubts about the data, and whatever of the plan was not measured.
+fn quality(findings: &Findings, context: &Context<'_>) -> Block {
+    let is_gap = |remark: &&Remark| {
+        matches!(remark, Remark::MissingLaunches { .. } | Remark::FewerLaunches(_) | Remark::NotMeasured { .. })
+    };
+    let gaps: Vec<Remark> = findings.remarks.iter().filter(is_gap).cloned().collect();
+    let mut said: Vec<String> = describe_doubts(&context.doubts).into_iter().collect();
+    said.extend(remarks::sentences(findings, &gaps));
+    if said.is_empty() && context.manifest.is_some() {
+        said.push("Nothing points to noise in the data.".to_owned());
+    }
+    Block::Prose(said.join(" "))
 }
 
 /// Folded parts of a page.
@@ -108,13 +148,19 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
         None => Block::section("gains", "What to expect", vec![Block::Table(summary::table(findings))]),
     };
     let know = vec![
-        Block::List(remarks(findings)),
+        Block::List(remarks::remarks(findings)),
         Block::open("", "Assumptions", vec![Block::table(["assumption", "choice"], facts::assumptions(findings))]),
     ];
     vec![
         expected,
         Block::section("on", "Use it without installing it", vec![Block::Commands(context.switch_on.clone())]),
-        Block::section("settings", "Settings", context.settings.map_or_else(Vec::new, settings::blocks)),
+        Block::Section(Section {
+            id: "settings".to_owned(),
+            title: "Settings".to_owned(),
+            open: context.settings.is_some_and(|found| leads(found, findings, context)),
+            blocks: context.settings.map_or_else(Vec::new, settings::blocks),
+            ..Section::default()
+        }),
         Block::section("validation", "Validation in fresh launches", validation(findings, context.validation, gains)),
         Block::section("conduct", "The rules in programs", vec![conduct::table(findings)]),
         Block::section("layouts", "Gains and losses of each layout", vec![layouts::table(findings)]),

@@ -15,8 +15,8 @@ pub(super) struct Palette {
     coloured: Vec<Candidate>,
 }
 
-/// Maximum number of candidates that win nowhere and still get a colour, so that few lines are pale.
-const RUNNERS_UP: usize = 3;
+/// Least number of candidates with a colour: a winner and the runner-up.
+const LEAST: usize = 2;
 
 impl Palette {
     /// Gives a colour to candidates that are used, or were found better, twice as many as there are colours at most;
@@ -36,7 +36,7 @@ impl Palette {
         let mut ranked: Vec<_> = merits.into_iter().collect();
         ranked.sort_by_key(|(candidate, merit)| (std::cmp::Reverse(*merit), *candidate));
         let winners = ranked.iter().filter(|(_, (served, won, _))| served + won > 0).count();
-        let kept = winners.clamp(RUNNERS_UP, 2 * COLOURS);
+        let kept = winners.clamp(LEAST, 2 * COLOURS);
         Self { coloured: ranked.into_iter().take(kept).map(|(candidate, _)| candidate).collect() }
     }
 
@@ -44,11 +44,11 @@ impl Palette {
         self.coloured.iter().position(|known| *known == candidate)
     }
 
-    /// Returns the stroke of the candidate's line.
-    pub(super) fn stroke(&self, candidate: Candidate) -> Stroke {
+    /// Returns the stroke of the candidate's line; none if it has none.
+    pub(super) fn stroke(&self, candidate: Candidate) -> Option<Stroke> {
         match candidate {
-            Candidate::Builtin => Stroke::Builtin,
-            other => self.place(other).map_or(Stroke::Muted, Stroke::Series),
+            Candidate::Builtin => Some(Stroke::Builtin),
+            other => self.place(other).map(Stroke::Series),
         }
     }
 

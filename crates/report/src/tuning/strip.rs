@@ -7,7 +7,7 @@ use collrules_record::units::Bytes;
 use collrules_rules::Collective;
 
 use crate::document::markup;
-use crate::gains::{CellGain, Gains};
+use crate::gains::{CellGain, Gains, Removal, SizeState};
 use crate::plot::{Axis, X};
 use crate::summary::sizes;
 use crate::words::times;
@@ -106,14 +106,38 @@ fn parts(gains: &Gains<'_>, cells: &[(Cell, CellGain)], axis: Option<&Axis>) -> 
             StripSegment { class: "no", left: left - HOLE, width: 2.0 * HOLE, note }
         });
         let (class, said) = part[0].1.describe();
-        let part =
-            StripSegment { class, left, width: right - left, note: format!("{}: {said}{}", place(part), span(part)) };
+        let why = removal(part)
+            .map_or(String::new(), |why| format!(" ({}{})", why.describe(), beside(why, cells, (from, to))));
+        let note = format!("{}: {said}{why}{}", place(part), span(part));
+        let part = StripSegment { class, left, width: right - left, note };
         std::iter::once(part).chain(hole)
     };
     let joined = |(one, a): &(Cell, CellGain), (other, b): &(Cell, CellGain)| {
-        a.describe() == b.describe() && !gains.has_hole(*one, *other)
+        a.describe() == b.describe()
+            && removal(&[(*one, *a)]) == removal(&[(*other, *b)])
+            && !gains.has_hole(*one, *other)
     };
     cells.chunk_by(joined).flat_map(part).collect()
+}
+
+/// The reason why the rule of the first of these sizes is gone.
+fn removal(part: &[(Cell, CellGain)]) -> Option<Removal> {
+    match part.first()?.1.state {
+        SizeState::Removed(why) => Some(why),
+        _ => None,
+    }
+}
+
+/// The speedups of both neighbours of sizes that were not compared: `; both neighbours are 2.60x and 2.70x faster`.
+fn beside(why: Removal, cells: &[(Cell, CellGain)], (from, to): (usize, usize)) -> String {
+    let speedup = |place: Option<usize>| {
+        let (_, gain) = cells.get(place?)?;
+        gain.speedup.filter(|_| gain.state == SizeState::Faster).map(|speedup| times(speedup.point))
+    };
+    match (why, speedup(from.checked_sub(1)), speedup(Some(to))) {
+        (Removal::NotReached, Some(below), Some(above)) => format!("; both neighbours are {below} and {above} faster"),
+        _ => String::new(),
+    }
 }
 
 fn place(part: &[(Cell, CellGain)]) -> String {

@@ -1,10 +1,12 @@
 //! Result of a comparison, in whole sentences.
 
+use std::collections::BTreeSet;
+
 use collrules_record::Cell;
 use collrules_record::validation::{Check, FailedCell, ValidatedCell, Validation};
 use collrules_rules::words::counted;
 
-use crate::gains::Gains;
+use crate::gains::{Gains, SizeState};
 use crate::outcome::rules_verdict;
 use crate::words::{percent, ratio, times};
 
@@ -12,8 +14,13 @@ use crate::words::{percent, ratio, times};
 pub fn sentences(validation: &Validation) -> Vec<String> {
     let Some(round) = &validation.round else { return Vec::new() };
     let gains = Gains::of_comparison(validation);
-    let speedup = gains.overall().map(|(speedup, over)| {
-        format!("The final file is {} as fast as the default, in geometric mean {over}.", ratio(speedup))
+    let ruled = gains.count(SizeState::has_rule);
+    let speedup = gains.mean(|_| true).map(|speedup| {
+        let (all, ruled) = (counted(round.cells.len(), "compared size"), counted(ruled, "size"));
+        format!(
+            "The final file is {} as fast as the default, in geometric mean over {ruled} with a rule of {all}.",
+            ratio(speedup)
+        )
     });
     let verdict = rules_verdict(validation, &gains).to_string();
     std::iter::once(verdict)
@@ -26,16 +33,45 @@ pub fn sentences(validation: &Validation) -> Vec<String> {
 
 /// The comparison of the rules in other calls.
 fn describe_check(check: &Check) -> String {
-    let (round, lost): (_, Vec<Cell>) = (&check.round, check.losses().collect());
-    let is_lost = |cell: &&ValidatedCell| lost.contains(&cell.cell) || round.repaired.contains(&cell.cell);
+    let CheckCounts { compared, kept, lost, removed, untried } = CheckCounts::new(check);
+    let round = &check.round;
+    let is_lost = |cell: &&ValidatedCell| cell.speedup.point <= 1.0 - check.max_loss;
     let worst = round.cells.iter().filter(is_lost).min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point));
     let worst = worst.map(|cell| format!("at worst {} for {}", times(cell.speedup.point), cell.cell));
-    let counts = [(lost.len(), "SLOWER"), (round.repaired.len(), "removed"), (check.untried.len(), "not compared")];
+    let counts = [(kept, "without a loss"), (lost, "SLOWER"), (removed, "removed"), (untried, "not compared")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     let all: Vec<String> = counts.chain(worst).collect();
-    let sizes = counted(round.cells.len(), "size");
-    let found = if all.is_empty() { format!("no loss of {} shown", percent(check.max_loss)) } else { all.join(", ") };
-    format!("Calls {}: {sizes} with a rule; {found}.", check.condition)
+    let sizes = counted(compared + untried, "size");
+    let found = if kept == compared + untried {
+        format!("no loss of {} is shown", percent(check.max_loss))
+    } else {
+        all.join(", ")
+    };
+    format!("Calls {}: of {sizes} with a rule {found}.", check.condition)
+}
+
+/// Sizes with a rule by their results in other calls; each is in one of the counts after the first.
+struct CheckCounts {
+    /// All that were compared.
+    compared: usize,
+    kept: usize,
+    lost: usize,
+    removed: usize,
+    /// Those without a comparison.
+    untried: usize,
+}
+
+impl CheckCounts {
+    fn new(check: &Check) -> Self {
+        let round = &check.round;
+        let failed = round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
+        let compared: BTreeSet<Cell> = round.cells.iter().map(|it| it.cell).chain(failed).collect();
+        let lost = check.losses().collect::<BTreeSet<Cell>>().len();
+        let gone = |cell: &&Cell| round.repaired.contains(cell);
+        let removed = compared.iter().filter(gone).count();
+        let untried = check.untried.iter().filter(|cell| !compared.contains(cell) && !gone(cell)).count();
+        Self { compared: compared.len(), kept: compared.len() - lost - removed, lost, removed, untried }
+    }
 }
 
 fn failures(failed: &[FailedCell]) -> Option<String> {
@@ -82,6 +118,6 @@ mod tests {
         validation.round.as_mut().expect("compared").repaired.push(cell);
         let said = sentences(&validation);
         assert!(said[0].starts_with("Undecided: no rule is left; 1 size had no clear result"), "{said:?}");
-        assert!(said[1].contains("Sizes whose rule was left out: 1 without a clear result"), "{said:?}");
+        assert!(said[1].contains("Rules for 1 size were tried and dropped: 1 not clear"), "{said:?}");
     }
 }

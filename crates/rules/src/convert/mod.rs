@@ -44,7 +44,7 @@ pub struct Conversion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
     /// No version accepts it.
-    #[error("Open MPI does not accept it: {}", .0.join("; "))]
+    #[error("it is not accepted: {}", .0.join("; "))]
     Unreadable(Vec<String>),
     /// Versions read it differently: a call for which they do, with the older version on the left.
     #[error("{}", describe_ambiguity(*older, *newer, example))]

@@ -32,9 +32,9 @@ pub struct ParameterLine {
     pub ours: bool,
 }
 
-/// A line that Open MPI reads otherwise than it seems.
+/// A setting that Open MPI reads otherwise than it seems.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OddLine {
+pub enum OddSetting {
     /// The value begins with a quote.
     #[error("the quotes belong to the value: remove them")]
     Quotes,
@@ -47,36 +47,52 @@ pub enum OddLine {
     /// The value of a boolean is neither a number nor a word for one.
     #[error("`{0}` is no boolean for Open MPI: write 1 or 0, true or false in lower case")]
     NoBoolean(String),
+    /// The parameter has no such value.
+    #[error("`{0}` is not a value of this parameter, and Open MPI keeps another one; it can be {1}")]
+    NoChoice(String, String),
     /// There is no such parameter.
     #[error("`ompi_info` knows no parameter {0}, and Open MPI ignores it without a message{1}")]
     Unknown(String, String),
 }
 
-impl ParameterLine {
-    /// What Open MPI reads otherwise than it seems, given the parameters that it has.
-    pub fn oddities(&self, parameters: &Parameters) -> Vec<OddLine> {
-        let Self { name, value, .. } = self;
-        let is_quoted = value.starts_with(['"', '\'']);
-        let parameter = parameters.get(name);
-        let is_bool = parameter.is_some_and(|parameter| parameter.kind == "bool");
-        let odd = [
-            (value.ends_with('\r'), OddLine::CarriageReturn),
-            (is_quoted, OddLine::Quotes),
-            (value.contains(" #") || value.contains("\t#"), OddLine::Comment),
-            (is_bool && !is_boolean(value), OddLine::NoBoolean(value.clone())),
-            (
-                parameter.is_none() && !parameters.is_empty(),
-                OddLine::Unknown(name.clone(), meant(parameters.names(), name)),
-            ),
-        ];
-        odd.into_iter().filter_map(|(is, odd)| is.then_some(odd)).collect()
-    }
+/// Frameworks of the runtime: `ompi_info` of 5.0 and later does not list their parameters, but mpirun may read them.
+const RUNTIME: [&str; 13] =
+    ["orte", "prte", "pmix", "opal", "plm", "ras", "rmaps", "ess", "oob", "odls", "iof", "state", "hwloc"];
+
+/// Lists what Open MPI reads otherwise than it seems in a setting, given the parameters that it has.
+pub fn list_oddities(name: &str, value: &str, parameters: &Parameters) -> Vec<OddSetting> {
+    let parameter = parameters.get(name);
+    let kind = parameter.map_or("", |parameter| parameter.kind.as_str());
+    let choices = parameter.map_or(&[][..], |parameter| &parameter.choices);
+    let is_choice = |part: &str| choices.iter().any(|choice| choice == part) || is_integer(part);
+    let is_runtime = RUNTIME.contains(&name.split('_').next().unwrap_or_default());
+    let odd = [
+        (value.ends_with('\r'), OddSetting::CarriageReturn),
+        (value.starts_with(['"', '\'']), OddSetting::Quotes),
+        (value.contains(" #") || value.contains("\t#"), OddSetting::Comment),
+        (kind == "bool" && !is_boolean(value), OddSetting::NoBoolean(value.to_owned())),
+        (
+            kind != "bool" && !choices.is_empty() && !value.split(',').all(is_choice),
+            OddSetting::NoChoice(value.to_owned(), choices.join(", ")),
+        ),
+        (
+            parameter.is_none() && !parameters.is_empty() && !is_runtime,
+            OddSetting::Unknown(name.to_owned(), meant(parameters.names(), name)),
+        ),
+    ];
+    odd.into_iter().filter_map(|(is, odd)| is.then_some(odd)).collect()
+}
+
+/// Returns true for a number as `strtol` reads it, in decimal or hexadecimal digits.
+fn is_integer(text: &str) -> bool {
+    text.strip_prefix("0x")
+        .map_or_else(|| text.parse::<i64>().is_ok(), |digits| i64::from_str_radix(digits, 16).is_ok())
 }
 
 /// Returns true if Open MPI reads a value as a boolean (`mca_base_var_enum_bool_vfs`): an integer, or one of these words.
 pub fn is_boolean(value: &str) -> bool {
     const WORDS: [&str; 8] = ["true", "t", "enabled", "yes", "false", "f", "disabled", "no"];
-    WORDS.contains(&value) || value.parse::<i64>().is_ok()
+    WORDS.contains(&value) || is_integer(value)
 }
 
 /// A block that cannot be distinguished from other lines.
@@ -275,29 +291,47 @@ mod tests {
             ("coll_tuned_bcast_algorithm_segmentsize", "int"),
             ("coll_han_bcast_segsize", "int"),
             ("coll_han_use_dynamic_file_rules", "bool"),
+            ("coll_tuned_bcast_algorithm", "int"),
         ]
         .map(|(name, kind)| listed(name, kind))
         .concat();
+        let values = ["0:ignore", "6:binomial"];
+        let listed = values.iter().fold(listed, |listed, value| {
+            listed + &format!("mca:coll:tuned:param:coll_tuned_bcast_algorithm:enumerator:value:{value}\n")
+        });
         let parameters = Parameters::read(&listed, "");
-        let odd = |line: &str| lines(line.as_bytes()).expect("whole")[0].oddities(&parameters);
+        let odd = |line: &str| {
+            let ParameterLine { name, value, .. } = &lines(line.as_bytes()).expect("whole")[0];
+            list_oddities(name, value, &parameters)
+        };
         let name = "coll_tuned_use_dynamic_rules";
         for value in ["1", "true", "yes", "-1", "t"] {
             assert_eq!(odd(&format!("{name} = {value}")), [], "{value}");
         }
-        assert_eq!(odd(&format!("{name} = True")), [OddLine::NoBoolean("True".to_owned())]);
-        assert_eq!(odd("coll_tuned_dynamic_rules_filename = \"/etc/r\""), [OddLine::Quotes]);
-        assert_eq!(odd("coll_tuned_dynamic_rules_filename = /etc/r # rules"), [OddLine::Comment]);
-        assert_eq!(odd("coll_tuned_dynamic_rules_filename = /etc/r\r\n"), [OddLine::CarriageReturn]);
+        assert_eq!(odd(&format!("{name} = True")), [OddSetting::NoBoolean("True".to_owned())]);
+        assert_eq!(odd("coll_tuned_dynamic_rules_filename = \"/etc/r\""), [OddSetting::Quotes]);
+        assert_eq!(odd("coll_tuned_dynamic_rules_filename = /etc/r # rules"), [OddSetting::Comment]);
+        assert_eq!(odd("coll_tuned_dynamic_rules_filename = /etc/r\r\n"), [OddSetting::CarriageReturn]);
+        for value in ["6", "binomial", "0x6", "-1"] {
+            assert_eq!(odd(&format!("coll_tuned_bcast_algorithm = {value}")), [], "{value}");
+        }
+        let other = OddSetting::NoChoice("binomal".to_owned(), "ignore, binomial".to_owned());
+        assert_eq!(odd("coll_tuned_bcast_algorithm = binomal"), [other]);
+        for runtime in ["plm_rsh_agent = ssh", "ras = slurm", "orte_default_hostfile = /x"] {
+            assert_eq!(odd(runtime), [], "{runtime}");
+        }
         let unknown =
-            |name: &str, near: &str| OddLine::Unknown(name.to_owned(), format!("; the nearest name is {near}"));
+            |name: &str, near: &str| OddSetting::Unknown(name.to_owned(), format!("; the nearest name is {near}"));
         for (wrong, near) in [
             ("use_dynamic_rules", "coll_tuned_use_dynamic_rules"),
             ("coll_tuned_bcast_segment_size", "coll_tuned_bcast_algorithm_segmentsize"),
             ("coll_tuned_use_dynamic_rule", "coll_tuned_use_dynamic_rules"),
+            ("coll_tuned_dynamic_rule_filename", "coll_tuned_dynamic_rules_filename"),
+            ("col_tuned_use_dynamic_rules", "coll_tuned_use_dynamic_rules"),
         ] {
             assert_eq!(odd(&format!("{wrong} = 1")), [unknown(wrong, near)]);
         }
-        assert_eq!(lines(b"x = 1").expect("whole")[0].oddities(&Parameters::read("", "")), []);
+        assert_eq!(list_oddities("x", "1", &Parameters::read("", "")), []);
     }
 
     #[test]

@@ -20,6 +20,11 @@ pub(super) fn read(source: &[u8], is_rejected: bool, problems: &mut Collector) -
         strict.garbage.push(span);
         return strict;
     }
+    if let Some(text) = words::find_prose(source).filter(|_| is_rejected) {
+        problems.add(Code::Prose, text, "most words are neither numbers nor comments");
+        strict.garbage.push(text);
+        return strict;
+    }
     let words = words::split(source, &mut strict, problems);
     let mut linter = ClassicLinter { source, words: &words, strict: &mut strict, problems, is_rejected, wrong: None };
     if let Some(numbers) = line_numbers(source, &words) {

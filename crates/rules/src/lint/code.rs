@@ -162,6 +162,9 @@ codes! {
     Utf16 122 Error "not plain text",
         "In UTF-16 every character has two bytes. Open MPI takes the zero bytes for text between the digits.",
         "Save the file as ASCII or UTF-8, such as with `iconv -f UTF-16 -t ASCII`.";
+    Prose 123 Error "no rules file",
+        "Rules files consist of numbers and comments. Open MPI would look for numbers within this text.",
+        "Name a rules file, such as rules.conf of a run.";
 
     NotJson 201 Error "not JSON",
         "Text that is not JSON is read as a classic file: Open MPI looks for numbers in it.",

@@ -54,6 +54,7 @@ const FIXTURES: &[(Code, &str, &str, &str)] = &[
     (Code::LineNumbers, "1 1\n2 7 1\n3 0 1\n4  0 6 0 0\n", "1", ""),
     (Code::LineNumbers, "   1\t1\n   2\t7 1\n   3\t0 2\n   4\t0 6 0 0\n   5\t64 5 0 0\n", "1", ""),
     (Code::Utf16, "1\0\n\x007\0 \x001\0\n\x000\0 \x001\0\n\x000\0 \x006\0 \x000\0 \x000\0", "1\0", ""),
+    (Code::Prose, "# Report\n1.2x faster on 4 ranks\nand 3 more\nsizes of 2020\n", "1.2x", ""),
     (Code::NotJson, "{\"collectives\": { // all\n}}", "/", ""),
     (Code::UnknownKey, r#"{"collectives": {}, "author": "me"}"#, "\"author\"", "6.0"),
     (

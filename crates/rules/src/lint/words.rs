@@ -64,6 +64,26 @@ pub(super) fn split(source: &[u8], strict: &mut Strict, problems: &mut Collector
     splitter.words
 }
 
+/// The first word with letters of a text that has more of them, outside comments and the version line, than others.
+pub(super) fn find_prose(source: &[u8]) -> Option<Span> {
+    let (mut at, mut first, mut words, mut others) = (0, None, 0, 0);
+    for line in source.split(|byte| *byte == b'\n') {
+        let text = line.split(|byte| *byte == b'#').next().unwrap_or_default();
+        let mut start = at;
+        for word in text.split(|byte| is_space(*byte)) {
+            if !word.is_empty() && !word.starts_with(HEADER) {
+                let has_letters = word.iter().any(u8::is_ascii_alphabetic);
+                words += usize::from(has_letters);
+                others += usize::from(!has_letters);
+                first = first.or(has_letters.then(|| Span::new(start, start + word.len())));
+            }
+            start += word.len() + 1;
+        }
+        at += line.len() + 1;
+    }
+    first.filter(|_| words > others)
+}
+
 fn line_end(source: &[u8], at: usize) -> usize {
     source[at..].iter().position(|byte| *byte == b'\n').map_or(source.len(), |length| at + length)
 }

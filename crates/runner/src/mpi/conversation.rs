@@ -179,7 +179,10 @@ impl Conversation {
                 self.job.left = true;
                 Ok(None)
             }
-            (false, None) => Err(RunnerError::WorkerDidNotStart { status, remedy: remedy(&self.beginning), output }),
+            (false, None) => {
+                let remedy = remedy(&format!("{status}\n{}", self.beginning));
+                Err(RunnerError::WorkerDidNotStart { status, remedy, output })
+            }
             (false, Some(doing)) => Err(RunnerError::JobDied { status, doing, output, outside }),
         }
     }

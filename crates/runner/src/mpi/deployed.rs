@@ -13,7 +13,7 @@ use collrules_rules::settings::{environment_name, variable};
 use super::launcher::{JobStart, Launcher};
 
 /// Prefix of the variables from which Open MPI reads MCA parameters.
-const PREFIX: &str = "OMPI_MCA_";
+pub(super) const PREFIX: &str = "OMPI_MCA_";
 
 /// The start of a launch with the settings of an arm.
 ///

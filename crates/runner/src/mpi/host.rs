@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use collrules_record::ask::{PATIENCE, ask};
+use collrules_record::units::Bytes;
 use collrules_rules::Version;
+use nix::sys::statvfs::statvfs;
 
 use crate::error::RunnerError;
 
@@ -18,6 +20,32 @@ pub(super) fn in_path(name: &Path) -> Option<PathBuf> {
     }
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
+}
+
+/// Free space in the directory for temporary files below which jobs of Open MPI hang or crash while they start.
+const LEAST_SPACE: u64 = 1 << 20;
+
+/// Fails if the directory for temporary files is full.
+pub(super) fn refuse_full_disk() -> Result<(), RunnerError> {
+    let directory = env::temp_dir();
+    // What cannot be found out is no reason.
+    let Ok(found) = statvfs(&directory) else { return Ok(()) };
+    let free = found.blocks_available() * found.fragment_size();
+    match free < LEAST_SPACE {
+        true => Err(RunnerError::NoSpace { directory, free: Bytes(free) }),
+        false => Ok(()),
+    }
+}
+
+/// The mpirun that a user names by itself or by the directory of its Open MPI; without a name, the first one in PATH.
+pub(super) fn find_mpirun(named: Option<&Path>) -> Result<PathBuf, RunnerError> {
+    let Some(named) = named else {
+        return in_path(Path::new("mpirun")).ok_or_else(|| RunnerError::NoLauncher("mpirun".to_owned()));
+    };
+    if named.is_dir() {
+        return in_path(&named.join("bin/mpirun")).ok_or_else(|| RunnerError::NoInstallation(named.to_owned()));
+    }
+    in_path(named).ok_or_else(|| RunnerError::NoSuchLauncher(named.to_owned()))
 }
 
 /// The version in the first line of mpirun's `--version`: `mpirun (Open MPI) 4.1.4`.
@@ -73,6 +101,20 @@ pub(super) fn with_libraries(libraries: Option<&Path>, process: &mut Command) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_mpirun_is_named_by_its_directory_as_well() {
+        let prefix = tempfile::tempdir().expect("a directory");
+        let find = |path: &Path| find_mpirun(Some(path));
+        assert!(matches!(find(prefix.path()), Err(RunnerError::NoInstallation(_))));
+        assert!(matches!(find(&prefix.path().join("none")), Err(RunnerError::NoSuchLauncher(_))));
+        let mpirun = prefix.path().join("bin/mpirun");
+        fs::create_dir(prefix.path().join("bin")).expect("makes it");
+        fs::write(&mpirun, "").expect("writes");
+        for named in [prefix.path(), &mpirun] {
+            assert_eq!(find(named).expect("is there"), mpirun);
+        }
+    }
 
     #[test]
     fn a_library_is_found_by_what_the_prefix_holds() {

@@ -7,18 +7,13 @@ use std::process::Command;
 use collrules_record::installed::Installation;
 use collrules_rules::settings::parameters::Parameters;
 
-use super::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
+use super::host::{find_mpirun, open_mpi_version, output_of, own_libraries, with_libraries};
 use super::worker::prefix_of;
 use crate::error::RunnerError;
 
 /// The installation that a directory or an mpirun names; without one, that of the first mpirun in PATH.
 pub fn find(named: Option<&Path>) -> Result<Installation, RunnerError> {
-    let mpirun = match named {
-        Some(directory) if directory.is_dir() => directory.join("bin/mpirun"),
-        Some(file) => file.to_owned(),
-        None => PathBuf::from("mpirun"),
-    };
-    let mpirun = in_path(&mpirun).ok_or_else(|| RunnerError::NoLauncher(mpirun.to_string_lossy().into_owned()))?;
+    let mpirun = find_mpirun(named)?;
     let version = open_mpi_version(&mpirun)?;
     let prefix = prefix_of(&std::path::absolute(&mpirun)?);
     // A relocated installation needs its path, as it does for its users.

@@ -14,7 +14,7 @@ use collrules_rules::settings::{environment_name, variable};
 
 use crate::error::RunnerError;
 use crate::mpi::conversation::{self, Conversation};
-use crate::mpi::host::{in_path, open_mpi_version, output_of, own_libraries, with_libraries};
+use crate::mpi::host::{find_mpirun, in_path, open_mpi_version, output_of, own_libraries, with_libraries};
 use crate::mpi::installed::WithoutInstalled;
 use crate::mpi::worker::find_worker;
 use crate::wire::{CONTROLLER, WorkerEvent, WorkerRequest};
@@ -87,13 +87,12 @@ pub(super) struct JobStart {
 impl Launcher {
     /// Finds everything that a launch needs.
     pub fn find(wishes: &LauncherOptions) -> Result<Self, RunnerError> {
-        let name = wishes.mpirun.clone().unwrap_or_else(|| PathBuf::from("mpirun"));
         let template = wishes.template.as_deref().map(shell_words::split).transpose()?;
-        let mpirun = match (in_path(&name), &template) {
-            (None, None) => return Err(RunnerError::NoLauncher(name.to_string_lossy().into_owned())),
-            (Some(mpirun), None) => Some((open_mpi_version(&mpirun)?, mpirun)),
+        let mpirun = find_mpirun(wishes.mpirun.as_deref());
+        let mpirun = match &template {
+            None => Some(mpirun.and_then(|mpirun| Ok((open_mpi_version(&mpirun)?, mpirun)))?),
             // What is in PATH need not be Open MPI's where another starts the jobs.
-            (mpirun, Some(_)) => mpirun.and_then(|mpirun| Some((open_mpi_version(&mpirun).ok()?, mpirun))),
+            Some(_) => mpirun.ok().and_then(|mpirun| Some((open_mpi_version(&mpirun).ok()?, mpirun))),
         };
         let mpirun = mpirun.map(|(version, mpirun)| (mpirun, version));
         if let Some(words) = &template {

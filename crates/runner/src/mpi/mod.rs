@@ -3,6 +3,7 @@
 mod conversation;
 pub mod deployed;
 mod elf;
+pub mod given;
 mod host;
 pub mod installation;
 mod installed;
@@ -28,6 +29,7 @@ use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::steps::Steps;
 use collrules_rules::{Collective, Distribution, RuleTable};
 
+use given::GivenSetting;
 use launcher::{JobStart, is_worth_another_try};
 pub use launcher::{Launcher, LauncherOptions};
 use transport::TransportLog;
@@ -151,6 +153,20 @@ impl MpiBackend {
     /// Returns the source of a parameter's value according to `ompi_info`: a file with its line, or the environment.
     pub fn source_of(&self, parameter: &str) -> Option<String> {
         self.launcher.source_of(parameter)
+    }
+
+    /// Sentences about settings that Open MPI reads otherwise than they seem.
+    pub fn list_oddities(&self) -> Vec<String> {
+        let (given, faults) = self.given_settings();
+        // The parameters take a while.
+        let known = Some(&given).filter(|given| !given.is_empty()).and_then(|_| self.launcher.parameters().ok());
+        let odd = known.iter().flat_map(|known| given.iter().flat_map(|setting| setting.describe_oddities(known)));
+        faults.into_iter().chain(odd).collect()
+    }
+
+    /// The settings that users give, by place, and sentences about files that cannot be read.
+    pub fn given_settings(&self) -> (Vec<GivenSetting>, Vec<String>) {
+        given::find(&self.launcher)
     }
 
     /// Returns the settings on every rank of a job that fills the slots, with this rules file; without one, with the
@@ -404,6 +420,7 @@ impl Backend for MpiBackend {
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
+        host::refuse_full_disk()?;
         // The log would take the place of the job's last lines, which give the cause.
         let survey = match self.survey_under(&transport::logging()) {
             Err(RunnerError::WorkerDidNotStart { .. } | RunnerError::JobDied { .. }) => self.survey_under(&[])?,

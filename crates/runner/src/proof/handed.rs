@@ -56,6 +56,7 @@ impl Prover<'_> {
             for (call, outcome) in calls.into_iter().zip(outcomes) {
                 if outcome.is_meant(handed) {
                     self.proof.asked += 1;
+                    self.proof.ruled += usize::from(tuning.han_rule(call) != HanRule::Default);
                 } else {
                     self.proof.faults.push(ProofFault::OtherComponent { call, outcome, handed });
                 }

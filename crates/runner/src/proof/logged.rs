@@ -9,7 +9,7 @@ use collrules_rules::file::Loaded;
 use collrules_rules::metric::{Metric, metric};
 
 use super::handed::sides;
-use super::{ProofFault, Prover};
+use super::{ProofFault, Prover, is_ruled};
 use crate::backend::Backend;
 use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
@@ -18,9 +18,10 @@ impl Prover<'_> {
     /// Makes calls under the file itself, in the cells and on both sides of every boundary within reach, and compares the
     /// log with the meaning of the file for communicators with this arrangement. Without a log nothing is shown.
     pub(super) fn show_by_log(&mut self, path: &Path, file: &Loaded) -> Result<(), RunnerError> {
-        let mut shown = 0;
+        let (mut shown, mut ruled) = (0, 0);
         for (ranks, calls) in calls(self.backend, file, self.cells) {
             let distribution = self.backend.distribution(ranks);
+            let table = file.to_table_for(distribution);
             // One job for each communicator size: calls are logged without theirs.
             let Some(log) = self.backend.log_selections(path, &calls)? else { return Ok(()) };
             if log.is_empty() {
@@ -30,12 +31,15 @@ impl Prover<'_> {
             for call in calls {
                 match log.contradicts(file, &call, distribution) {
                     Some(why) => self.proof.faults.push(ProofFault::OtherSelection { call, why }),
-                    None => shown += 1,
+                    None => {
+                        shown += 1;
+                        ruled += usize::from(is_ruled(&table, file.behaviour.release, &call));
+                    }
                 }
             }
         }
         if shown > 0 {
-            self.proof.logged += shown;
+            (self.proof.logged, self.proof.ruled) = (shown, ruled);
             self.proof.unshown.clear();
             let has_rules = |cell: &&Cell| file.rules_for(cell.collective).is_some();
             self.proof.cells = self.cells.iter().filter(has_rules).count();

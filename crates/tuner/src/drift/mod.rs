@@ -81,13 +81,14 @@ fn together(cells: &[Replicates]) -> Option<TestedMean> {
 
 fn shift(change: TestedMean, q_value: Option<f64>, criteria: DriftCriteria) -> Shift {
     let shown = q_value.is_some_and(|q| q <= SHARE * criteria.error_rate);
-    Shift {
-        ratio: change.estimate(criteria.level).exp(),
-        q_value,
-        change: match shown {
-            true if change.mean > 0.0 => Outcome::Slower,
-            true => Outcome::Faster,
-            false => Outcome::Same,
-        },
-    }
+    let ratio = change.estimate(criteria.level).exp();
+    let most = 1.0 + criteria.min_change;
+    let excludes_change = ratio.low.is_some_and(|low| low * most >= 1.0) && ratio.high.is_some_and(|high| high <= most);
+    let change = match shown {
+        true if change.mean > 0.0 => Outcome::Slower,
+        true => Outcome::Faster,
+        false if excludes_change => Outcome::Same,
+        false => Outcome::Undecided,
+    };
+    Shift { ratio, q_value, change }
 }

@@ -50,7 +50,19 @@ fn day(seed: u64, launches: u32, noise: DayNoise, slower: impl Fn(Cell) -> f64) 
 fn has_changed(seed: u64, noise: DayNoise, slower: impl Fn(Cell) -> f64) -> bool {
     let (then, now) = (day(2 * seed, 8, noise, |_| 1.0), day(2 * seed + 1, 3, noise, slower));
     let (points, together) = changes(&then, &now, CRITERIA);
-    points.iter().map(|point| point.shift).chain(together).any(|shift| shift.change != Outcome::Same)
+    let is_change = |shift: Shift| matches!(shift.change, Outcome::Slower | Outcome::Faster);
+    points.iter().map(|point| point.shift).chain(together).any(is_change)
+}
+
+/// Times that are far apart in launches show neither a change nor its absence.
+#[test]
+fn noise_beyond_the_tolerance_leaves_changes_undecided() {
+    let outcome = |noise| {
+        let (points, together) = changes(&day(0, 8, noise, |_| 1.0), &day(1, 3, noise, |_| 1.0), CRITERIA);
+        (together.map(|shift| shift.change), points.iter().filter(|point| point.shift.change == Outcome::Same).count())
+    };
+    assert_eq!(outcome(DayNoise { day: 0.0, launch: 0.001, own: 0.001 }), (Some(Outcome::Same), 10));
+    assert_eq!(outcome(DayNoise { day: 0.0, launch: 0.5, own: 0.5 }), (Some(Outcome::Undecided), 0));
 }
 
 const QUIET: [DayNoise; 3] = [

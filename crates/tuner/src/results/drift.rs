@@ -97,8 +97,15 @@ impl Drift {
 
     /// Returns true if some time is shown to have changed.
     pub fn changed(&self) -> bool {
-        let shifts = self.points.iter().map(|point| &point.shift).chain(&self.together);
-        shifts.into_iter().any(|shift| shift.change != Outcome::Same)
+        let mut shifts = self.points.iter().map(|point| &point.shift).chain(&self.together);
+        shifts.any(|shift| matches!(shift.change, Outcome::Slower | Outcome::Faster))
+    }
+
+    /// Returns true if times are shown to be as they were: over all sizes together, or else each.
+    pub fn is_unchanged(&self) -> bool {
+        let is_same = |shift: &Shift| shift.change == Outcome::Same;
+        let as_a_whole = self.together.as_ref().map(is_same);
+        !self.changed() && as_a_whole.unwrap_or_else(|| self.points.iter().all(|point| is_same(&point.shift)))
     }
 
     /// Returns true if the tuning is shown to make calls slower now, or fails.

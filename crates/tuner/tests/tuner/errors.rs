@@ -141,10 +141,10 @@ fn remarks_count_gains_without_a_test() {
         }
     };
     few(&mut campaign, 64);
-    let one = "Gains of 3 % or more with too few visits for a test: 1 of 2;";
+    let one = "1 of 2 algorithms that looked 3 % or more faster were timed in fewer than 6 visits;";
     assert!(remarked(&campaign.analyze(), one));
     few(&mut campaign, 128);
-    let two = "Gains of 3 % or more with too few visits for a test: 2 of 3;";
+    let two = "2 of 3 algorithms that looked 3 % or more faster were timed in fewer than 6 visits;";
     assert!(remarked(&campaign.analyze(), two));
     campaign.sample(AT(), plain(6), (0, 0, 0), 0.0);
     assert!(remarked(&campaign.analyze(), "zero by the clock: 1."));

@@ -20,11 +20,17 @@ pub(crate) use stage::SettingsPlan;
 /// A speedup that was not measured.
 const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };
 
-/// The result of an arm, over the requested sizes and the guard set.
-pub(crate) fn describe_finalist(compared: &Compared, result: &ArmResult, asked: &CellWeights) -> Finalist {
+/// The result of an arm, over the requested sizes and the guard set, in which it may lose `max_loss` at most.
+pub(crate) fn describe_finalist(
+    compared: &Compared,
+    result: &ArmResult,
+    asked: &CellWeights,
+    max_loss: f64,
+) -> Finalist {
     let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
         name: it.subject.to_string(),
-        is_asked_for: it.subject.cell().is_some_and(|cell| asked.contains_key(&cell)),
+        // Sizes that refinement added have no weight in the mean.
+        is_asked_for: it.subject.cell().and_then(|cell| asked.get(&cell)).is_some_and(|weight| *weight > 0.0),
         speedup: it.speedup,
         guard: it.guard,
     });
@@ -35,6 +41,7 @@ pub(crate) fn describe_finalist(compared: &Compared, result: &ArmResult, asked: 
         rules: RulesUse::LeftOut,
         under: None,
         guarded: guarded.collect(),
+        max_loss,
         memory: None,
         pairs: result.pairs,
         control: compared.control,

@@ -126,7 +126,7 @@ impl ProvenRun<'_, '_> {
         let finalists = compared.arms.iter().map(|result| Finalist {
             memory: jobs.memory(Stage::Tuning, &result.arm),
             rules,
-            ..describe_finalist(&compared, result, &calls.asked)
+            ..describe_finalist(&compared, result, &calls.asked, options.max_loss)
         });
         let finalists = finalists.collect();
         let (effects, chosen) = (effects(&factors, &searched), compared.chosen);

@@ -119,7 +119,8 @@ pub(super) fn compare_tuning(
     let memory = compared.tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
     let validation = compared.describe_rules(&found, subject, options, criteria);
     let whole = whole.zip(compared.tuning.as_ref()).map(|(whole, arm)| {
-        let describe = |result| Finalist { memory, ..describe_finalist(&found, result, &compared.asked) };
+        let describe =
+            |result| Finalist { memory, ..describe_finalist(&found, result, &compared.asked, options.max_loss) };
         let digests = whole.whole().digests();
         WholeValidation { digests, compared: found.of(arm).map(describe), failed: find_failure(&found, arm) }
     });
@@ -139,7 +140,7 @@ fn plan_launches(
     let affordable = request.limit.map_or(pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
     let first = pairs.min(affordable.max(LEAST_BLOCKS));
     if first < pairs {
-        session.say(&format!("starting a job takes {startup}: {first} pairs of launches instead of {pairs}"));
+        session.say(&format!("too little time for {pairs} pairs of launches: {first}"));
     }
     let launches = f64::from(first) * jobs;
     (first, request.limit.map(|limit| Seconds((limit.0 / launches - startup.0).max(0.0))))

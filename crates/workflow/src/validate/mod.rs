@@ -301,9 +301,7 @@ impl ProvenRun<'_, '_> {
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
         let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
         let limit = self.measured.left_again(share);
-        self.session.say(
-            "comparing the confirmed rules once more: what gains now has to gain in another phase of the machine, too",
-        );
+        self.session.say("second comparison of the confirmed rules, some minutes later");
         match self.compare_rules(RulesTask { before, ..RulesTask::new(Stage::RulesAgain, limit) })? {
             true => self.end(Step::Compare(Stage::RulesAgain, None)),
             false => Ok(()),

@@ -128,7 +128,7 @@ fn remove(
         let ruled: Vec<String> = ruled.map(ToString::to_string).collect();
         if !ruled.is_empty() {
             session.say(&format!(
-                "removed the rules for {} that fresh launches did not confirm: {}",
+                "removed the rules for {} after fresh launches: {}",
                 counted(ruled.len(), "size"),
                 some(&ruled, LISTED)
             ));

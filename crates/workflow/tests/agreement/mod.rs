@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_record::estimate::geometric_mean;
+use collrules_record::findings::Verdict;
+use collrules_record::reason::KeepReason;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Guard;
 use collrules_record::validation::Outcome;
@@ -30,6 +32,8 @@ struct Truth {
     faster: BTreeSet<Cell>,
     /// The sizes that were measured or compared.
     cells: BTreeSet<Cell>,
+    /// The sizes that had a rule, and have none any more.
+    removed: BTreeSet<Cell>,
     /// The speedup of sizes under settings, without a rule.
     settings: BTreeMap<Cell, f64>,
     has_settings: bool,
@@ -60,6 +64,7 @@ impl Truth {
             confirmed: BTreeMap::new(),
             faster: BTreeSet::new(),
             cells: findings.cells.iter().map(|cell| cell.cell).collect(),
+            removed: BTreeSet::new(),
             settings: BTreeMap::new(),
             has_settings: chosen.is_some(),
         };
@@ -92,6 +97,17 @@ impl Truth {
                 }
             }
         }
+        let reverted = findings.cells.iter().filter(|it| it.verdict == Verdict::Keep { why: KeepReason::NotConfirmed });
+        let compared = validation.iter().filter_map(|validation| validation.round.as_ref());
+        let tried = compared.flat_map(|round| {
+            let ruled = round.cells.iter().filter(|it| it.is_ruled()).map(|it| it.cell);
+            ruled.chain(round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell))
+        });
+        let had = reverted
+            .map(|it| it.cell)
+            .filter(|_| validation.as_ref().is_some_and(|it| it.round.is_some()))
+            .chain(tried);
+        truth.removed = had.filter(|cell| !truth.acts(*cell)).collect();
         let unruled = truth.cells.iter().copied().filter(|cell| !truth.acts(*cell));
         let passed = unruled.filter_map(|cell| Some((cell, guard(&cell).filter(|it| it.guard == Guard::Passed)?)));
         truth.settings = passed.map(|(cell, guarded)| (cell, guarded.speedup.point)).collect();
@@ -195,6 +211,7 @@ pub(crate) fn contradictions(run: &Path) -> Vec<String> {
         }
     }
     check_headline(&truth, &lines[0], is_compared, &mut wrong);
+    check_counts(&truth, &published, &lines, &mut wrong);
     check_page(&truth, &run, is_compared, &mut wrong);
     check_tree(&truth, &run, is_compared, &mut wrong);
     check_comments(&published, &mut wrong);
@@ -244,6 +261,89 @@ fn check_headline(truth: &Truth, verdict: &str, is_compared: bool, wrong: &mut V
     if !verdict.contains(&over) {
         wrong.push(format!("{verdict:?} is not{over}"));
     }
+}
+
+/// The number at the beginning of a text.
+fn number(text: &str) -> usize {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_else(|_| panic!("no number: {text:?}"))
+}
+
+/// The text between two others; none if the first is missing.
+fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
+    text.split_once(before)?.1.split(after).next()
+}
+
+/// Counts add up to their base, and the base is that of the files, on the screen and in the report.
+fn check_counts(truth: &Truth, published: &Published, lines: &[String], wrong: &mut Vec<String>) {
+    let sum = |list: &str, between: &str| -> usize { list.split(between).map(number).sum() };
+    let mut counts: Vec<(String, usize, usize)> = Vec::new();
+    let mut expect = |what: &str, printed, found| counts.push((what.to_owned(), printed, found));
+    let dropped = lines.iter().find_map(|line| line.strip_prefix("Rules for "));
+    if let Some(dropped) = dropped {
+        let parts = between(dropped, "dropped: ", ".").expect("counts");
+        expect("rules that were dropped, in all", number(dropped), sum(parts, ", "));
+    }
+    if !truth.has_settings && truth.removed.is_empty() == dropped.is_some() {
+        wrong.push(format!("{dropped:?} of {} dropped rules", truth.removed.len()));
+    }
+    if let Some(dropped) = dropped.filter(|_| !truth.has_settings) {
+        expect("rules that were dropped", number(dropped), truth.removed.len());
+    }
+    if let Some(undecided) =
+        lines[0].strip_prefix("Undecided: ").filter(|it| it.starts_with(|char: char| char.is_ascii_digit()))
+    {
+        let all = number(between(undecided, " of ", " size").expect("a base"));
+        let unreached = undecided.split(", ").nth(1).map_or(0, number);
+        assert!(number(undecided) + unreached <= all && all >= published.findings.cells.len(), "{undecided}");
+    }
+    let page = std::fs::read_to_string(published.run.file(rundir::PAGE)).expect("a page").replace('\u{202f}', " ");
+    for part in page.split("id=\"c-").skip(1) {
+        let Some(collective) = part.split('"').next().and_then(|name| name.parse::<Collective>().ok()) else {
+            continue;
+        };
+        let of_it = |cells: &BTreeSet<Cell>| cells.iter().filter(|cell| cell.collective == collective).count();
+        let measured = published.findings.cells.iter().filter(|it| it.cell.collective == collective).count();
+        let table = between(part, "measured sizes<", "</table>").expect("a table of reasons");
+        let rows = table.split("scope=\"row\" class=\"n\">").skip(1).map(number).sum();
+        expect(&format!("measured sizes of {collective}"), rows, measured);
+        let short = between(part, "<span class=\"short\">of ", "<").filter(|_| !truth.has_settings);
+        if let Some((all, states)) = short.and_then(|short| short.split_once(": ")) {
+            expect(&format!("sizes of {collective}"), number(all), of_it(&truth.cells));
+            let count = |state: &str| states.split("; ").find(|it| it.ends_with(state)).map_or(0, number);
+            if published.validation.is_some() {
+                let faster: BTreeSet<Cell> =
+                    truth.faster.iter().copied().filter(|cell| truth.confirmed.contains_key(cell)).collect();
+                let confirmed: BTreeSet<Cell> = truth.confirmed.keys().copied().collect();
+                expect(&format!("faster sizes of {collective}"), count(" faster, confirmed"), of_it(&faster));
+                let both = count(" faster, confirmed") + count(" rule, no difference");
+                expect(&format!("confirmed sizes of {collective}"), both, of_it(&confirmed));
+            }
+        }
+    }
+    if let Some(base) = between(&page, "as the default in geometric mean over ", " measured size") {
+        expect("measured sizes of the tree", number(base), published.findings.cells.len());
+    }
+    for round in published.validation.iter().filter_map(|validation| validation.round.as_ref()) {
+        let row = |name: &str| {
+            let text = between(&page, &format!("scope=\"row\">{name}<td"), "<tr").expect("a row");
+            number(text.split_once('>').expect("a cell").1)
+        };
+        expect("compared sizes", row("sizes compared"), round.cells.len());
+        let states = ["faster with it", "slower with it", "the same", "undecided"].map(row).iter().sum();
+        expect("sizes with a rule, by state", row("sizes with a rule"), states);
+    }
+    for check in page.split("<li>Calls ").skip(1) {
+        let said = check.split("</li>").next().and_then(|said| between(said, ": of ", "."));
+        let Some((all, parts)) = said.and_then(|said| said.split_once(" with a rule ")) else { continue };
+        if !parts.starts_with("no loss") {
+            let counts: usize = parts.split(", ").filter(|it| !it.starts_with("at worst")).map(number).sum();
+            expect("rules in other calls", number(all), counts);
+        }
+    }
+    let is_off = |(_, printed, found): &&(String, usize, usize)| printed != found;
+    let off = counts.iter().filter(is_off);
+    wrong.extend(off.map(|(what, printed, found)| format!("{what}: {printed}, and by the files {found}")));
 }
 
 /// Sizes are green on the page if rules or settings make them faster, with the speedups that are written on them.

@@ -216,7 +216,7 @@ fn cure(checked: &Checked, cell: &CheckedCell, violation: &Violation) -> String 
         }
         Cure::Nothing => {
             let tolerated = percent(checked.criteria.min_gain);
-            format!("No algorithm of Open MPI that was timed is within {tolerated} of it. {instead}")
+            format!("No algorithm of Open MPI comes within {tolerated} of the mock-up. {instead}")
         }
         Cure::Unmeasured => format!("Remedies were not timed here. {instead}"),
     }

@@ -3,7 +3,7 @@
 use collrules_record::{Candidate, Cell};
 use collrules_report::document::{Block, Table};
 use collrules_report::facts::describe_failed_default;
-use collrules_report::words::{ends, interval};
+use collrules_report::words::{ends, interval, ratio};
 use collrules_rules::Collective;
 use collrules_rules::words::counted;
 
@@ -79,8 +79,8 @@ fn closest(study: &Study, collective: Collective) -> Option<String> {
     let [first, second, ..] = all.as_slice() else { return None };
     let sure = matches!((first.distance.high, second.distance.low), (Some(high), Some(low)) if high < low);
     let doubt = if sure { "" } else { "; this is not certain" };
-    let [first, second] = [first, second]
-        .map(|it| format!("{} by a factor of {}", name(study, collective, it.candidate), interval(it.distance, 2)));
+    let [first, second] =
+        [first, second].map(|it| format!("{}, within {}", name(study, collective, it.candidate), ratio(it.distance)));
     Some(format!(" Closest to the default: {first}, then {second}{doubt}."))
 }
 
