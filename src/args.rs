@@ -36,7 +36,8 @@ const EXIT_CODES: &str = "Exit codes:
   9  a collective is slower than other calls that do the same
  10  a node or a pair of nodes is slower than the others
  11  a machine does not behave as it did when a run was measured
- 12  rules were written that fresh launches did not confirm";
+ 12  rules were written that fresh launches did not confirm
+ 13  nothing is decided: more time is needed";
 
 /// The options of `tune` that its short help shows.
 const TUNE: &[&str] = &["ops", "np", "sizes", "budget", "profile", "out", "verbose", "simulate", "resume"];

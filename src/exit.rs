@@ -38,6 +38,8 @@ impl Exit {
     pub(crate) const DRIFTED: Self = Self(11);
     /// Rules were written that fresh launches did not confirm.
     pub(crate) const UNCONFIRMED: Self = Self(12);
+    /// A tuning changes nothing, since nothing is decided.
+    pub(crate) const UNDECIDED: Self = Self(13);
 }
 
 /// A command that has nothing to say about its outcome is done.

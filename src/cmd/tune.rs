@@ -27,6 +27,7 @@ pub(super) fn exit(published: &Published, validates: bool) -> Exit {
         Some(validation) if validation.loses() => Exit::SLOWER,
         Some(_) if !published.is_confirmed() => Exit::UNCONFIRMED,
         None if validates && !published.findings.changes_nothing() => Exit::UNCONFIRMED,
+        _ if published.needs_time().is_some() => Exit::UNDECIDED,
         _ => Exit::DONE,
     }
 }

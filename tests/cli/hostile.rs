@@ -440,12 +440,13 @@ fn mutate(bytes: &[u8], other: &[u8], rng: &mut ChaCha8Rng) -> Vec<u8> {
     lines.concat()
 }
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "manifest.json",
     "findings.json",
     "launches.jsonl",
     "samples.csv",
     "validation.json",
+    "state.json",
     "refinement-1.json",
     "proof.json",
 ];

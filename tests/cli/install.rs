@@ -421,21 +421,21 @@ fn a_parameter_file_elsewhere_needs_a_yes() {
 #[test]
 fn a_tuning_without_a_confirmation_is_installed_by_force_alone() {
     let site = Site::new();
-    let validation = fs::read_to_string(site.path("run/validation.json")).unwrap();
-    fs::remove_file(site.path("run/validation.json")).unwrap();
+    let state = fs::read_to_string(site.path("run/state.json")).unwrap();
+    site.change("run/state.json", |state| state["validation"] = serde_json::Value::Null);
     site.run("install run --for ompi").exits(3);
     site.run("install run --for ompi --force").exits(0);
     site.run("install --undo --for ompi").exits(0);
 
-    fs::write(site.path("run/validation.json"), &validation).unwrap();
-    site.change("run/validation.json", |validation| {
-        let last = &mut validation["round"];
+    fs::write(site.path("run/state.json"), &state).unwrap();
+    site.change("run/state.json", |state| {
+        let last = &mut state["validation"]["round"];
         last["repaired"] = serde_json::json!([]);
         let cells = last["cells"].as_array_mut().unwrap();
         cells.iter_mut().find(|cell| cell["control"] != true).unwrap()["verdict"] = "slower".into();
     });
     site.run("install run --for ompi").exits(3);
-    fs::write(site.path("run/validation.json"), validation).unwrap();
+    fs::write(site.path("run/state.json"), state).unwrap();
 
     assert_said!(site.session);
 

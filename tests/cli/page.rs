@@ -8,9 +8,10 @@ use std::process::Command;
 use collrules_record::findings::CellFinding;
 use collrules_record::proof::ShownProof;
 use collrules_record::remark::Remark;
+use collrules_record::state::TuningState;
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::validation::{FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
-use collrules_record::{Candidate, Estimate};
+use collrules_record::{Candidate, Estimate, RunDir};
 
 use crate::large;
 use crate::made_once::TUNED;
@@ -267,7 +268,8 @@ fn a_validation_is_shown_with_what_was_removed() {
             ..Round::default()
         }),
     };
-    fs::write(run.join("validation.json"), serde_json::to_string(&validation).unwrap()).unwrap();
+    let state = TuningState { validation: Some(validation), ..TuningState::default() };
+    RunDir::open(&run).unwrap().write_state(&state).unwrap();
     let markdown = collrules("report --format md", &run).exits(0).stdout;
     let count = findings.cells.len();
     for part in [

@@ -16,11 +16,12 @@ fn harmful_settings_are_told_and_not_installed() {
     let whole = whole.lines().find(|line| line.contains(r#""event":"validated_whole""#)).unwrap();
     assert!(whole.contains(r#""verdict":"confirmed""#), "{whole}");
     // As if the machine had changed: what is installed slows short messages down now.
-    let file = run.join("settings.json");
-    let mut settings: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let file = run.join("state.json");
+    let mut state: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let settings = &mut state["settings"];
     let chosen = settings["chosen"].as_u64().unwrap() as usize;
     settings["finalists"][chosen]["settings"]["btl_sm_eager_limit"] = "65536".into();
-    fs::write(file, settings.to_string()).unwrap();
+    fs::write(file, state.to_string()).unwrap();
     collrules("validate --budget 30s", &run).exits(8);
     Ran::from(bounded().args(["install", "--user"]).arg(&run).output().unwrap()).exits(3);
 }

@@ -90,7 +90,7 @@ fn tuning_pays_where_the_network_is_slow() {
             );
             let ran = on_hosts(mpi, "--hosts 8", &arguments, &out);
             // Barriers are noisy: a rule for them may be left undecided.
-            assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
+            assert!(matches!(ran.code, Some(0 | 12 | 13)), "{}{}", ran.stdout, ran.stderr);
             let findings = findings(&out);
             let gains: Vec<f64> = findings
                 .cells
@@ -186,7 +186,7 @@ fn han_is_found_where_it_serves() {
         let arguments = "tune --verbose --ops bcast,barrier --np 2,4 --sizes 1K,64K --budget 45s --launches 1 --out";
         let ran = on_hosts(mpi, hosts, arguments, &out);
         // What is found says nothing of gains, which the time may not decide.
-        assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
+        assert!(matches!(ran.code, Some(0 | 12 | 13)), "{}{}", ran.stdout, ran.stderr);
         ran.complains("bcast on 4 ranks (2 nodes x 2 ranks) uses the component han");
         ran.says("Open MPI's component han runs");
         assert_eq!(
@@ -205,7 +205,7 @@ fn han_is_found_where_it_serves() {
         let arguments =
             "tune --verbose --ops bcast --np 2 --sizes 1K --budget 14s --launches 1 --layout one-per-node --out";
         let ran = on_hosts(mpi, hosts, arguments, &out);
-        assert!(matches!(ran.code, Some(0 | 12)), "{}{}", ran.stdout, ran.stderr);
+        assert!(matches!(ran.code, Some(0 | 12 | 13)), "{}{}", ran.stdout, ran.stderr);
         assert_eq!(served(&out), ["bcast 2 tuned".to_owned()], "{}", mpi.version);
         assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("| 2 | 2 nodes x 1 rank | tuned: bcast |"));
         let ran =

@@ -105,7 +105,7 @@ pub enum ComparisonLine {
     Begun(Stage, String),
     /// A launch of an arm.
     Launch(ArmLaunch),
-    /// A stage ended with a result.
+    /// A validation ended with a result. Other stages are steps of the state.
     Concluded(Stage),
 }
 

@@ -57,6 +57,7 @@
 //! | [`comparison`] | launches of arms: what they time, and their log |
 //! | [`validation`] | results of launches without and with the rules file |
 //! | [`settings`] | the search for settings of a whole job: its result |
+//! | [`state`] | steps of a tuning that ended, with their results |
 //! | [`installed`] | a tuning that was installed for an Open MPI |
 
 pub mod allocation;
@@ -95,6 +96,7 @@ pub mod remark;
 pub mod rundir;
 pub mod sample;
 pub mod settings;
+pub mod state;
 pub mod transport;
 pub mod tree;
 pub mod tuning;

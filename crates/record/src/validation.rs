@@ -1,6 +1,6 @@
 //! Results of fresh launches without and with a rules file, as plain data: `validation.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Version};
@@ -73,7 +73,8 @@ impl Check {
         let slower = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower && cell.is_ruled();
         let slower = self.round.cells.iter().filter(slower).map(|cell| cell.cell);
         let failed = self.round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
-        slower.chain(failed).filter(|cell| !self.round.repaired.contains(cell))
+        let removed = self.round.removed();
+        slower.chain(failed).filter(move |cell| !removed.contains(cell))
     }
 
     /// The cells with a rule for which a larger loss is neither shown nor excluded, although it must be.
@@ -85,7 +86,8 @@ impl Check {
         };
         let open = self.round.cells.iter().filter(is_open).map(|cell| cell.cell);
         let open = open.chain(self.untried.iter().copied()).filter(|_| self.must_exclude);
-        open.filter(|cell| !self.round.repaired.contains(cell))
+        let removed = self.round.removed();
+        open.filter(move |cell| !removed.contains(cell))
     }
 }
 
@@ -252,15 +254,26 @@ impl Validation {
         }
     }
 
+    /// Lets what an earlier comparison decided for the same rule stand where this one decides less.
+    pub fn confirm_from(&mut self, before: &Validation) {
+        if let (Some(round), Some(before)) = (&mut self.round, &before.round) {
+            round.confirm_from(before);
+        }
+        for check in &mut self.checks {
+            let before = before.checks.iter().find(|before| before.condition == check.condition);
+            before.iter().for_each(|before| check.round.confirm_from(&before.round));
+        }
+    }
+
     /// Returns true if this is about these rules files.
     pub fn is_about(&self, digests: &Digests) -> bool {
         self.digests == *digests
     }
 
-    /// Returns true if the rule for a cell was removed after the last comparison, or after one under another condition.
-    pub fn is_removed(&self, cell: Cell) -> bool {
-        let mut rounds = self.round.iter().chain(self.checks.iter().map(|check| &check.round));
-        rounds.any(|round| round.repaired.contains(&cell))
+    /// The cells whose rule was removed after the last comparison, or after one under another condition.
+    pub fn removed(&self) -> BTreeSet<Cell> {
+        let rounds = self.round.iter().chain(self.checks.iter().map(|check| &check.round));
+        rounds.flat_map(|round| round.repaired.iter().copied()).collect()
     }
 
     /// Returns true if the final file makes calls slower.
@@ -269,7 +282,8 @@ impl Validation {
             return true;
         }
         let Some(round) = &self.round else { return false };
-        let is_left = |cell: &Cell| !round.repaired.contains(cell);
+        let removed = round.removed();
+        let is_left = |cell: &Cell| !removed.contains(cell);
         let slower = |cell: &ValidatedCell| cell.verdict == Outcome::Slower && !cell.control && is_left(&cell.cell);
         round.failed.iter().any(|failed| failed.with && is_left(&failed.cell)) || round.cells.iter().any(slower)
     }
@@ -279,10 +293,9 @@ impl Validation {
         let Some(round) = &self.round else { return Vec::new() };
         let open = round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds()).map(|cell| cell.cell);
         let unexcluded = self.checks.iter().flat_map(Check::unexcluded);
-        let mut open: Vec<Cell> = open.chain(unexcluded).filter(|cell| !self.is_removed(*cell)).collect();
-        open.sort_unstable();
-        open.dedup();
-        open
+        let removed = self.removed();
+        let open: BTreeSet<Cell> = open.chain(unexcluded).filter(|cell| !removed.contains(cell)).collect();
+        open.into_iter().collect()
     }
 
     /// Returns the speedup of the control if it is off, so that the comparison shows nothing.
@@ -298,6 +311,20 @@ impl Validation {
 }
 
 impl ValidatedCell {
+    /// Returns true if this earlier result of the same rule stands against a later one.
+    fn outweighs(&self, later: &Self) -> bool {
+        let has_more = self.speedup.samples > later.speedup.samples;
+        let is_same = (self.served, self.handed) == (later.served, later.handed);
+        is_same
+            && match (self.verdict, later.verdict) {
+                (_, Outcome::Slower) => false,
+                (Outcome::Undecided, Outcome::Undecided) => has_more,
+                (Outcome::Undecided, _) => false,
+                (_, Outcome::Undecided) => true,
+                _ => has_more,
+            }
+    }
+
     /// Returns true if a rule of coll/tuned or of HAN acts on it.
     pub fn is_ruled(&self) -> bool {
         self.handed || !self.served.is_builtin()
@@ -305,32 +332,43 @@ impl ValidatedCell {
 }
 
 impl Round {
-    fn complete_from(&mut self, before: &Round) {
-        let (known, compared) = (self.known(), self.cells.len());
-        let open = self.cells.iter_mut().filter(|it| it.verdict == Outcome::Undecided);
-        let mut is_older = false;
-        for cell in open {
-            let is_same =
-                |it: &&ValidatedCell| (it.cell, it.served, it.handed) == (cell.cell, cell.served, cell.handed);
-            if let Some(decided) = before.cells.iter().find(is_same).filter(|it| it.verdict != Outcome::Undecided) {
-                (*cell, is_older) = (decided.clone(), true);
+    /// Lets an earlier result of the same rule stand, unless a loss is shown now, or as many launches decide otherwise.
+    fn confirm_from(&mut self, before: &Round) {
+        let earlier: BTreeMap<Cell, &ValidatedCell> = before.cells.iter().map(|it| (it.cell, it)).collect();
+        for cell in &mut self.cells {
+            if let Some(earlier) = earlier.get(&cell.cell).filter(|earlier| earlier.outweighs(cell)) {
+                *cell = (*earlier).clone();
+                // No launch has all of these cells.
+                self.speedup = None;
             }
         }
+    }
+
+    /// Adds an earlier comparison of the same rules.
+    fn complete_from(&mut self, before: &Round) {
+        let (known, compared) = (self.known(), self.cells.len());
+        self.confirm_from(before);
         let is_new = |cell: Cell| !known.contains(&cell);
         self.cells.extend(before.cells.iter().filter(|it| is_new(it.cell)).cloned());
         self.failed.extend(before.failed.iter().filter(|it| is_new(it.cell)).cloned());
         self.repaired.extend(before.repaired.iter().filter(|cell| is_new(**cell)));
         self.cells.sort_by_key(|it| it.cell);
         self.repaired.sort_unstable();
-        if self.cells.len() > compared || is_older {
-            // No launch has all of these cells.
+        if before.pairs > self.pairs {
+            (self.pairs, self.control) = (before.pairs, before.control);
+        }
+        if self.cells.len() > compared {
             self.speedup = None;
         }
     }
 
     /// The cells that were compared, or could not be.
-    pub fn known(&self) -> Vec<Cell> {
+    pub fn known(&self) -> BTreeSet<Cell> {
         self.cells.iter().map(|it| it.cell).chain(self.failed.iter().map(|it| it.cell)).collect()
+    }
+
+    fn removed(&self) -> BTreeSet<Cell> {
+        self.repaired.iter().copied().collect()
     }
 
     /// The number of cells with this outcome.

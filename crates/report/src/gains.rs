@@ -157,6 +157,22 @@ pub struct GainRange {
     pub speedup: Estimate,
 }
 
+/// A validation, with what its checks say of cells.
+struct Checked<'a> {
+    validation: &'a Validation,
+    removed: BTreeSet<Cell>,
+    lost: BTreeSet<Cell>,
+    open: BTreeSet<Cell>,
+}
+
+impl<'a> Checked<'a> {
+    fn new(validation: &'a Validation) -> Self {
+        let checks = || validation.checks.iter();
+        let (lost, open) = (checks().flat_map(Check::losses).collect(), checks().flat_map(Check::unexcluded).collect());
+        Self { validation, removed: validation.removed(), lost, open }
+    }
+}
+
 /// State and speedup of all message sizes that were measured or compared.
 #[derive(Clone, Debug, Default)]
 pub struct Gains<'a> {
@@ -193,10 +209,14 @@ impl<'a> Gains<'a> {
         let mut cells: BTreeMap<Cell, CellGain> = expected.collect();
         if let Some((validation, round)) = validation.zip(round) {
             let files = tuning.map(|tuning| (tuning, findings.release));
-            cells.extend(round.cells.iter().map(|cell| (cell.cell, gains.compared_gain(validation, cell, files))));
+            let checked = Checked::new(validation);
+            let under: BTreeMap<Cell, Outcome> =
+                gains.under().iter().flat_map(|round| &round.cells).map(|it| (it.cell, it.verdict)).collect();
+            let compared = |cell: &ValidatedCell| gains.compared_gain(&checked, &under, cell, files);
+            cells.extend(round.cells.iter().map(|cell| (cell.cell, compared(cell))));
             let failed = round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
             cells.extend(failed.map(|cell| {
-                let is_gone = validation.is_removed(cell) || !gains.have_rules();
+                let is_gone = checked.removed.contains(&cell) || !gains.have_rules();
                 let state = if is_gone { SizeState::Removed(Removal::Slower) } else { SizeState::Slower };
                 (cell, CellGain { state, speedup: None })
             }));
@@ -249,7 +269,8 @@ impl<'a> Gains<'a> {
     /// are what was compared.
     fn compared_gain(
         &self,
-        validation: &Validation,
+        checked: &Checked<'_>,
+        under: &BTreeMap<Cell, Outcome>,
         found: &ValidatedCell,
         files: Option<(&Tuning, Release)>,
     ) -> CellGain {
@@ -261,22 +282,18 @@ impl<'a> Gains<'a> {
             let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
             choice != found.served || found.handed != (tuning.han_rule(cell) == HanRule::Delegate)
         });
-        if validation.is_removed(cell) || is_changed {
-            return CellGain { state: SizeState::Removed(self.find_removal(validation, found)), speedup: None };
+        if checked.removed.contains(&cell) || is_changed {
+            let why = self.find_removal(checked.validation, found);
+            return CellGain { state: SizeState::Removed(why), speedup: None };
         }
         if !self.have_rules() {
             return CellGain::DEFAULT;
         }
-        let under = self.under().and_then(|round| round.cells.iter().find(|it| it.cell == cell));
-        let (loses, is_open) = (
-            validation.checks.iter().any(|check| check.losses().any(|lost| lost == cell)),
-            validation.checks.iter().any(|check| check.unexcluded().any(|open| open == cell)),
-        );
-        let state = match under.unwrap_or(found).verdict {
+        let state = match under.get(&cell).copied().unwrap_or(found.verdict) {
             Outcome::Slower => SizeState::Slower,
-            _ if loses => SizeState::Slower,
+            _ if checked.lost.contains(&cell) => SizeState::Slower,
             Outcome::Undecided => SizeState::Undecided,
-            _ if is_open => SizeState::Undecided,
+            _ if checked.open.contains(&cell) => SizeState::Undecided,
             Outcome::Faster => SizeState::Faster,
             Outcome::Same => SizeState::Level,
         };
@@ -315,10 +332,12 @@ impl<'a> Gains<'a> {
         let Self { chosen: Some(chosen), whole, .. } = *self else { return };
         let guarded: BTreeMap<&str, _> =
             whole.unwrap_or(chosen).guarded.iter().map(|guarded| (guarded.name.as_str(), guarded)).collect();
+        let under: BTreeMap<Cell, &ValidatedCell> =
+            chosen.under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it)).collect();
         for (cell, gain) in &mut self.cells {
             let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
             self.asked.extend(guarded.is_asked_for.then_some(*cell));
-            let under = chosen.under.iter().flat_map(|round| &round.cells).find(|it| it.cell == *cell);
+            let under = under.get(cell);
             match under.filter(|_| gain.state.has_rule()) {
                 Some(_) if whole.is_some() => gain.speedup = Some(guarded.speedup),
                 Some(under) => gain.speedup = Some(multiply(guarded.speedup, under.speedup)),

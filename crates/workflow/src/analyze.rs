@@ -23,7 +23,7 @@ use collrules_tuner::{Laid, Observations, TunerError};
 use crate::error::WorkflowError;
 use crate::plan::unreached;
 use crate::session::Session;
-use crate::{clock, evidence, layouts, remarks, served};
+use crate::{clock, layouts, remarks, served, state};
 
 /// Default release of foreign timings.
 pub const TABLE_RELEASE: Release = Release::V5_0;
@@ -161,19 +161,18 @@ impl Source {
         Some(Laid { observations: &self.observations, placement, run: &self.name })
     }
 
-    /// Decides on the timings. Ranges that a validation of a run reverted to the builtin stay reverted.
+    /// Decides on the timings. Ranges that comparisons of a run reverted to the builtin stay reverted.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
-        self.decide_reverting(criteria, policy, &[], false)
+        let state = self.run().map(state::read).transpose()?;
+        self.decide_reverting(criteria, policy, &state.map(|state| state.reverted()).unwrap_or_default())
     }
 
-    /// Decides on the timings, with these ranges reverted to the builtin too; if it `reopens` a run, what its validation
-    /// reverted is decided again.
+    /// Decides on the timings, with these ranges reverted to the builtin.
     pub(crate) fn decide_reverting(
         &self,
         criteria: Criteria,
         policy: Policy,
-        ranges: &[RevertedRange],
-        reopens: bool,
+        reverted: &[RevertedRange],
     ) -> Result<Findings, WorkflowError> {
         let (name, release) = (&self.name, self.release);
         let criteria = Criteria { clock_step: self.clock_step, ..criteria };
@@ -187,16 +186,6 @@ impl Source {
             findings.remarks.extend(remarks::of_rules(&findings));
             return Ok(findings);
         };
-        let (mut reverted, mut left_out) = (ranges.to_vec(), Vec::new());
-        for run in std::iter::once(self).chain(&self.others).filter_map(Self::run).filter(|_| !reopens) {
-            let (validation, other) = evidence::validation_of(run)?;
-            left_out.extend(other);
-            for range in validation.map(|validation| validation.reverted).unwrap_or_default() {
-                if !reverted.contains(&range) {
-                    reverted.push(range);
-                }
-            }
-        }
         let weights = manifest.experiment.grid.weights.iter().map(|weight| (weight.cell, weight.time));
         let planned = manifest.plan.cells.iter().map(|planned| planned.cell);
         let observations = &self.observations.clone().weighing(weights).planning(planned);
@@ -204,7 +193,7 @@ impl Source {
         let laid: Vec<Laid<'_>> = self.others.iter().filter_map(Self::laid).collect();
         // Layouts that a file can distinguish need not share rules.
         let analyze = |own: Laid<'_>, others: &[Laid<'_>]| {
-            let analyzed = collrules_tuner::analyze_among(own, others, release, criteria, policy, &reverted);
+            let analyzed = collrules_tuner::analyze_among(own, others, release, criteria, policy, reverted);
             analyzed.map_err(|cause| untimed(run, WorkflowError::analysis(own.run)(cause)))
         };
         let (mut findings, freed) = if release.tells_distributions() {
@@ -224,8 +213,7 @@ impl Source {
         findings.remarks.extend(beyond);
         findings.remarks.extend(not_measured(&manifest.plan, &findings));
         findings.remarks.extend((!findings.layouts.is_empty()).then_some(Remark::Layouts));
-        findings.remarks.extend((!reverted.is_empty()).then(|| Remark::Reverted(reverted.clone())));
-        findings.remarks.extend(left_out);
+        findings.remarks.extend((!reverted.is_empty()).then(|| Remark::Reverted(reverted.to_vec())));
         findings.remarks.extend(remarks::of_rules(&findings));
         findings.remarks.extend(remarks::of_run(manifest));
         findings.remarks.extend(clock::under_resolution(&findings));

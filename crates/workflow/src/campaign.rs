@@ -20,6 +20,7 @@ use crate::error::WorkflowError;
 use crate::plan::BudgetShares;
 use crate::session::{Event, Session};
 use crate::start::{self, Started};
+use crate::state::Clock;
 use crate::{plan, publish, resume, served, settings, time_budget};
 
 /// An experiment to measure, with its directory.
@@ -81,12 +82,8 @@ pub struct Measurement {
     pub experiment: Experiment,
     /// True if the run is resumed.
     pub(crate) resumed: bool,
-    /// True if what was decided on a resumed run is decided again, with more time.
-    pub(crate) reopens: bool,
-    /// Start of the work on rules, moved by the time of steps with a budget of their own.
-    pub(crate) began: Instant,
-    /// Beginning of the whole command.
-    pub(crate) began_all: Instant,
+    /// Time of the tuning.
+    pub(crate) clock: Clock,
     /// The directory, locked by the log.
     pub run: RunDir,
     log: RunLog,
@@ -102,11 +99,6 @@ impl Measurement {
         BudgetShares::new(&self.experiment, self.started.startup)
     }
 
-    /// Seconds of the work on rules so far.
-    pub(crate) fn elapsed(&self) -> f64 {
-        self.began.elapsed().as_secs_f64()
-    }
-
     /// The rest of the time for rules in this layout; none without a budget. If settings are searched, it is no more than
     /// the share of the comparison: what measuring did not need is for settings, which act on all sizes.
     pub(crate) fn left_for_rules(&self) -> Option<Seconds> {
@@ -115,13 +107,13 @@ impl Measurement {
         // The comparison need not do without all of the time that measuring took too long.
         let least = share.min(self.left()?.0) / 2.0;
         let most = if self.experiment.searches { share } else { f64::INFINITY };
-        Some(Seconds((budget.0 - self.elapsed()).min(most).max(least)))
+        Some(Seconds((budget.0 - self.clock.of_rules()).min(most).max(least)))
     }
 
     /// The rest of the time for rules, also before their comparison; none without a budget.
     pub(crate) fn rules_time(&self) -> Option<Seconds> {
         let budget = plan::rules_budget(&self.experiment)?;
-        Some(Seconds((budget.0 - self.elapsed()).max(0.0)))
+        Some(Seconds((budget.0 - self.clock.of_rules()).max(0.0)))
     }
 
     /// Seconds that are kept for comparing confirmed rules once more.
@@ -138,7 +130,7 @@ impl Measurement {
     /// The rest of the whole budget; none without a budget.
     pub(crate) fn left(&self) -> Option<Seconds> {
         let budget = self.experiment.budget?;
-        Some(Seconds((budget.0 - self.began_all.elapsed().as_secs_f64()).max(0.0)))
+        Some(Seconds((budget.0 - self.clock.seconds()).max(0.0)))
     }
 
     /// Measures the grid up to this total number of launches, so that several campaigns can take turns.
@@ -175,7 +167,7 @@ impl Measurement {
             let Some(begin) = elsewhere(self, layout, session)? else { continue };
             measure(&begin, session)?;
         }
-        self.began += others.elapsed();
+        self.clock.leave_out(others);
         Ok(())
     }
 
@@ -301,7 +293,7 @@ fn elsewhere(
 
 /// Begins a run or resumes one, without measuring.
 pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let began = Instant::now();
+    let clock = Clock::new();
     let measured = match &begin.place {
         RunPlace::Resumed(run) => resumed(run, &begin.experiment, session)?,
         RunPlace::New(out) | RunPlace::NewInBestLayout(out) => {
@@ -309,7 +301,7 @@ pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, 
             new(started, begin, out, session)?
         }
     };
-    open(Measurement { began, began_all: began, ..measured }, session)
+    open(Measurement { clock, ..measured }, session)
 }
 
 /// Begins a run on a surveyed system, without measuring.
@@ -363,7 +355,7 @@ fn new(
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<Measurement, WorkflowError> {
-    let began = Instant::now();
+    let clock = Clock::new();
     // Settings that cannot be set are refused before anything is measured.
     if let Request::Tune(options) = &begin.request
         && !options.settings.requests.is_empty()
@@ -393,13 +385,12 @@ fn new(
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let manifest = manifest(request, experiment.clone(), &started, &plan, session.command.clone());
     let run = RunDir::create(out, &manifest)?;
-    let (log, resumed, reopens, planned, rounds) = (run.log()?, false, false, 0, 0);
-    let began_all = began;
-    Ok(Measurement { started, manifest, experiment, resumed, reopens, began, began_all, run, log, planned, rounds })
+    let (log, resumed, planned, rounds) = (run.log()?, false, 0, 0);
+    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds })
 }
 
 fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let began = Instant::now();
+    let clock = Clock::new();
     // Locked before anything is started: two jobs at once would disturb each other.
     let run = RunDir::open(directory)?;
     resume::refuse_merged(&run, &run.manifest()?)?;
@@ -420,9 +411,8 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     manifest.plan.sort_groups();
     // This job may be shorter than the first one of the run.
     let experiment = fit_allocation(experiment, &manifest.request, &started, session)?;
-    let (resumed, reopens, planned, rounds) = (true, false, 0, 0);
-    let began_all = began;
-    Ok(Measurement { started, manifest, experiment, resumed, reopens, began, began_all, run, log, planned, rounds })
+    let (resumed, planned, rounds) = (true, 0, 0);
+    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds })
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.

@@ -12,6 +12,7 @@
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
 //! | [`served`] | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
+//! | `state` | steps that ended, with the results that hold for the rules that are decided |
 //! | [`evidence`] | proof and validation of the rules in a directory |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
 //! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
@@ -41,6 +42,7 @@ pub mod served;
 pub mod session;
 pub mod settings;
 pub mod start;
+mod state;
 pub mod time_budget;
 pub mod tune;
 pub mod tuning;

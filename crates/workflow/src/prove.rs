@@ -6,6 +6,7 @@ use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
 use collrules_record::proof::{ProofFact, ProofLibrary};
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::state::Step;
 use collrules_record::{Cell, Tuning, manifest};
 use collrules_runner::proof::{self, Proof};
 use collrules_tuner::prospects::saved_of;
@@ -48,6 +49,15 @@ pub(crate) struct ProvenRun<'a, 's> {
     pub(crate) session: &'a mut Session<'s>,
 }
 
+impl ProvenRun<'_, '_> {
+    /// Ends a step: its result and its time are kept.
+    pub(crate) fn end(&mut self, step: Step) -> Result<(), WorkflowError> {
+        let record = self.measured.clock.end(step);
+        self.published.state.steps.push(record);
+        self.published.save()
+    }
+}
+
 /// Proves that the tuning of these findings is obeyed. Its files are not in place yet.
 pub(crate) fn prove_run<'a, 's>(
     measured: &'a mut Measurement,
@@ -65,11 +75,7 @@ pub(crate) fn prove_run<'a, 's>(
     let proof = prove(started, &run, &tuning, &cells, consequence)?;
     let shown = facts(&findings, &proof, started);
     tuning::pin_files(&run, &tuning)?;
-    let mut published = publish::proven(run, findings, Some(manifest.clone()), tuning, shown)?;
-    // What was found about these rules before stays true.
-    let digests = published.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
-    let before = published.run.validation()?.filter(|before| before.is_about(&digests) && before.round.is_some());
-    published.validation = before;
+    let published = publish::proven(run, findings, Some(manifest.clone()), tuning, shown)?;
     if let Some((saved, of)) = saved_of(&manifest.experiment.grid.weights, &published.findings) {
         session.say(&collrules_report::profile::expected(saved, of));
     }

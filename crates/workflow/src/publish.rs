@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::findings::{self, Findings};
+use collrules_record::options::Request;
 use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, FoundPath, RunDir, RunDirError};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
-use collrules_record::{Cell, Layout, Manifest, Plan, Tuning, Validation};
+use collrules_record::state::TuningState;
+use collrules_record::{Cell, Layout, Manifest, Plan, Seconds, Tuning, Validation};
 use collrules_report::gains::Gains;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::remarks::sentences;
@@ -19,9 +21,9 @@ use collrules_tuner::Observations;
 
 use crate::comparison::CellWeights;
 use crate::error::WorkflowError;
-use crate::evidence::{self, RulesEvidence};
+use crate::evidence::RulesEvidence;
 use crate::session::Session;
-use crate::{TOOL, quality, tuning};
+use crate::{TOOL, quality, state, tuning};
 
 /// Contents of an analysed directory.
 #[derive(Clone)]
@@ -42,6 +44,8 @@ pub struct Published {
     pub settings: Option<SettingsFindings>,
     /// The tuning of the findings, without settings that a search found; none without rules next to the findings.
     pub tuning: Option<Tuning>,
+    /// Steps that ended, with all results.
+    pub(crate) state: TuningState,
 }
 
 impl Published {
@@ -97,9 +101,15 @@ impl Published {
             )));
         }
         let RulesEvidence { proof, validation, left_out } = RulesEvidence::read(&run)?;
-        let settings = run.settings()?;
+        let mut state = state::read(&run)?;
+        let settings = state.settings.clone();
         let tuning = tuning::of_run(&run, &findings, manifest.as_ref())?;
-        let mut published = Self { run, findings, manifest, validation, proof, left_out, settings, tuning };
+        if let Some(tuning) = &tuning {
+            tuning::refuse_changed(&run, tuning)?;
+            // Other rules may have been in progress.
+            state::fit(&mut state, tuning, &findings);
+        }
+        let mut published = Self { run, findings, manifest, validation, proof, left_out, settings, tuning, state };
         published.leave_out_stale();
         Ok(published)
     }
@@ -185,15 +195,10 @@ impl Published {
     }
 
     /// Puts all files in place: rules, results, and what activates them. Before, jobs read those of an earlier tuning.
-    /// Comparisons of that remain valid if rules were only removed since.
-    pub(crate) fn place(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        let (before, after) = (tuning::in_place(&self.run)?, self.tuning.clone().unwrap_or_default());
+    fn place(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        let after = self.tuning.clone().unwrap_or_default();
         tuning::pin_files(&self.run, &after)?;
-        let mut own = self.validation.take();
-        evidence::carry_over(&self.run, &before, &after, &self.findings)?;
-        if let Some(own) = &mut own {
-            own.digests = after.digests();
-        }
+        self.save()?;
         self.run.write_findings(&self.findings)?;
         for (name, _, text) in after.files() {
             // Until all files are in place, the rules are not confirmed.
@@ -203,14 +208,14 @@ impl Published {
         if after.han.is_none() {
             self.run.remove(rundir::HAN)?;
         }
-        if let Some(validation) = &own {
-            self.run.write_validation(validation)?;
+        self.state.validation.iter().try_for_each(|validation| self.run.write_validation(validation))?;
+        for other in self.run.layouts()? {
+            let layout = other.manifest()?.plan.placement.layout;
+            self.state.in_layout(layout).map_or(Ok(()), |validation| other.write_validation(validation))?;
         }
-        if let Some(settings) = &self.settings {
-            self.run.write_settings(settings)?;
-        }
+        self.settings.iter().try_for_each(|settings| self.run.write_settings(settings))?;
         self.write_proof()?;
-        self.read_evidence()?;
+        self.left_out = RulesEvidence::read(&self.run)?.left_out;
         self.write_parameters(session)?;
         let settings = self.switch();
         let variables: Vec<&str> = settings.variables().collect();
@@ -221,11 +226,16 @@ impl Published {
         Ok(())
     }
 
-    /// Reads the results of later launches about the rules.
-    pub(crate) fn read_evidence(&mut self) -> Result<(), WorkflowError> {
-        let RulesEvidence { validation, left_out, .. } = RulesEvidence::read(&self.run)?;
-        (self.validation, self.left_out) = (validation, left_out);
-        Ok(())
+    /// Writes the results so far into the state of the run: they are not lost, and not looked for again.
+    pub(crate) fn save(&mut self) -> Result<(), WorkflowError> {
+        let digests = self.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
+        if let Some(validation) = &self.validation {
+            self.state.validation = Some(validation.clone());
+        }
+        self.state.validations_mut().for_each(|validation| validation.digests.clone_from(&digests));
+        self.validation = self.state.validation.clone().filter(|validation| validation.round.is_some());
+        self.state.settings.clone_from(&self.settings);
+        Ok(self.run.write_state(&self.state)?)
     }
 
     /// The verdict on the whole tuning.
@@ -266,9 +276,11 @@ impl Published {
     /// The plans of the other layouts of the run, with the comparisons of its rules there.
     fn other_layouts(&self) -> Vec<(Plan, Option<Validation>)> {
         let others = self.run.layouts().unwrap_or_default();
+        let digests = self.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
         let read = |other: &RunDir| {
-            let evidence = RulesEvidence::read(other).ok();
-            Some((other.manifest().ok()?.plan, evidence.and_then(|evidence| evidence.validation)))
+            let plan = other.manifest().ok()?.plan;
+            let compared = self.state.in_layout(plan.placement.layout).filter(|it| it.is_about(&digests));
+            Some((plan, compared.filter(|it| it.round.is_some()).cloned()))
         };
         others.iter().filter_map(read).collect()
     }
@@ -293,14 +305,24 @@ impl Published {
         proof::sentences(&self.proof).into_iter().chain(compared.flatten()).collect()
     }
 
-    /// The command that installs confirmed rules, or compares unconfirmed ones; none if there are no changes to
-    /// activate.
+    /// The command that installs confirmed rules, compares unconfirmed ones, or goes on with an undecided run; none if there are
+    /// no changes to activate.
     pub fn next_command(&self) -> Option<String> {
         self.next_command_on(self.run.path())
     }
 
+    /// A budget with which a tuning should go on, if nothing was decided within its own.
+    pub fn needs_time(&self) -> Option<Seconds> {
+        let Request::Tune(options) = &self.manifest.as_ref()?.request else { return None };
+        let is_undecided = options.validate && self.verdict().word == VerdictWord::Undecided;
+        options.budget.filter(|_| is_undecided).map(|budget| Seconds(2.0 * budget.0))
+    }
+
     fn next_command_on(&self, run: &Path) -> Option<String> {
         let run = deploy::quoted(&run.display().to_string());
+        if let Some(budget) = self.needs_time() {
+            return Some(format!("collrules tune --resume {run} --budget {:.0}s", budget.0.ceil()));
+        }
         let is_confirmed = self.is_confirmed();
         let command = if is_confirmed { "install" } else { "validate --repair" };
         // No Open MPI takes simulated rules.
@@ -320,6 +342,12 @@ impl Published {
             proof: self.proof_sentences().into_iter().chain(sentences(&self.findings, &self.left_out)).collect(),
             ..self.evidence(self.settings.as_ref())
         }
+    }
+
+    /// Puts all files in place, and writes the report.
+    pub(crate) fn publish(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+        self.place(session)?;
+        self.write()
     }
 
     /// Writes the report with all results so far.
@@ -383,8 +411,10 @@ impl Published {
     /// programs.
     fn mark_rules(&self) -> Result<(), WorkflowError> {
         let comments = self.comments();
+        let are_confirmed = self.has_confirmed_rules();
         let files = [
-            (rundir::RULES, self.has_confirmed_rules(), &comments[..]),
+            (rundir::RULES, are_confirmed, &comments[..]),
+            (rundir::HAN, are_confirmed, &[]),
             (rundir::MCA_PARAMS, self.is_confirmed(), &[]),
         ];
         for (name, is_confirmed, comments) in files {
@@ -428,8 +458,7 @@ pub fn unproven(
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
     let mut published = proven(run, findings, manifest, tuning, proof)?;
-    published.place(session)?;
-    published.write()?;
+    published.publish(session)?;
     Ok(published)
 }
 
@@ -441,18 +470,11 @@ pub(crate) fn proven(
     tuning: Tuning,
     proof: Vec<ProofFact>,
 ) -> Result<Published, WorkflowError> {
-    let mut settings = run.settings()?;
-    if !evidence::is_left_of(
-        &tuning::in_place(&run)?,
-        &tuning,
-        findings.cells.iter().map(|found| found.cell),
-        findings.release,
-    ) {
-        settings.iter_mut().for_each(SettingsFindings::forget_rules);
-    }
-    let tuning = Some(tuning);
-    let (validation, left_out) = (None, Vec::new());
-    Ok(Published { run, findings, manifest, validation, proof, left_out, settings, tuning })
+    let mut state = state::read(&run)?;
+    state::fit(&mut state, &tuning, &findings);
+    let (validation, settings) = (state.validation.clone(), state.settings.clone());
+    let (tuning, left_out, validation) = (Some(tuning), Vec::new(), validation.filter(|it| it.round.is_some()));
+    Ok(Published { run, findings, manifest, validation, proof, left_out, settings, tuning, state })
 }
 
 /// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.

@@ -5,7 +5,7 @@ use std::path::Path;
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
-use collrules_record::tuning::{RulesFile, read_text_of};
+use collrules_record::tuning::{RulesFile, digest_of_rules, read_text_of};
 use collrules_record::{Manifest, Tuning};
 use collrules_report::notes::notes;
 use collrules_rules::emit::{self, confirmation};
@@ -61,8 +61,24 @@ fn by_digest(run: &RunDir, tuning: &Tuning) -> Tuning {
     tuning.moved(&run.absolute().join(rundir::TUNINGS), &name(rundir::RULES), &name(rundir::HAN))
 }
 
+/// Refuses files that jobs read, if they were changed since they got their names by digest.
+pub(crate) fn refuse_changed(run: &RunDir, tuning: &Tuning) -> Result<(), WorkflowError> {
+    for (_, path, text) in by_digest(run, tuning).files().filter(|(_, path, _)| path.is_file()) {
+        if digest_of_rules(&read_text_of(path)?) != digest_of_rules(text) {
+            let path = path.display();
+            return Err(WorkflowError::Input(format!(
+                "{path} was changed: jobs that read it do not get the rules that were compared. Remove it; `collrules \
+                 tune --resume {}` writes it again",
+                run.path().display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Stores the files of a tuning under names by digest, and returns the tuning with these.
 pub(crate) fn pin_files(run: &RunDir, tuning: &Tuning) -> Result<Tuning, WorkflowError> {
+    refuse_changed(run, tuning)?;
     let pinned = by_digest(run, tuning);
     let directory = run.file(rundir::TUNINGS);
     std::fs::create_dir_all(&directory).map_err(|cause| WorkflowError::write(&directory, cause))?;

@@ -4,6 +4,7 @@ mod agreement;
 
 use std::fs;
 use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,6 +54,76 @@ fn play<T>(patience: usize, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
     };
     let command = vec!["collrules".to_owned()];
     workflow(&mut Session { stop, failures: 20, command, start: &start, watch: &mut watch })
+}
+
+/// Runs a workflow that is killed at this event after its rules are decided; none if it was. A killed launch of the measurement
+/// would be made again, with other times.
+fn kill_at<T>(last: usize, workflow: impl FnOnce(&mut Session<'_>) -> T) -> (Option<T>, usize) {
+    let (mut events, mut is_decided) = (0, false);
+    let mut watch = |event: Event<'_>| {
+        is_decided |= matches!(event, Event::Concluded { .. });
+        events += usize::from(is_decided);
+        assert!(events < last, "killed");
+    };
+    let command = vec!["collrules".to_owned()];
+    let mut session = Session { stop: Arc::default(), failures: 20, command, start: &start, watch: &mut watch };
+    // Nothing more is written: all that is left is on the disk.
+    let ended = catch_unwind(AssertUnwindSafe(|| workflow(&mut session))).ok();
+    (ended, events)
+}
+
+/// What a run says and does: its files without comments, the verdicts on each size, and the verdict on all.
+fn results(run: &Path) -> Vec<String> {
+    let published = Published::open(run).expect("a run");
+    let lines = |name: &str| {
+        let text = fs::read_to_string(run.join(name)).unwrap_or_default();
+        text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
+    };
+    let rounds = published.validation.iter().flat_map(|it| it.round.iter().chain(it.checks.iter().map(|it| &it.round)));
+    let verdicts = rounds.map(|round| {
+        let cells: Vec<_> = round.cells.iter().map(|it| (it.cell.to_string(), it.served, it.verdict)).collect();
+        format!("{cells:?} {:?}", round.repaired)
+    });
+    let chosen = published.settings.as_ref().and_then(|found| found.chosen());
+    let settings = format!("{:?}", chosen.map(|it| (&it.settings, it.rules, it.with_rules, it.standing)));
+    let verdict = published.verdict().to_string();
+    let files = [rundir::RULES, rundir::MCA_PARAMS, rundir::ENVIRONMENT].map(lines);
+    files.into_iter().chain(verdicts).chain([settings, verdict]).collect()
+}
+
+/// Tunings that are killed anywhere, several times, and resumed until they are done, end like those that were not. Returns how
+/// many ended with a confirmed rule or setting.
+fn count_surviving(seeds: RangeInclusive<u64>) -> usize {
+    let (mut confirmed, mut wrong) = (0, Vec::new());
+    for seed in seeds {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let home = tempfile::tempdir().expect("a directory");
+        let run = home.path().join("run");
+        let options = options(&mut random, seed > 1000);
+        let begin = Begin::tuning(options, run.clone());
+        let (first, events) = kill_at(usize::MAX, |session| tune::tune(&begin, session).map(drop));
+        first.expect("no panic").expect("a tuning");
+        let expected = results(&run);
+        // In the same place, since files name it.
+        fs::rename(&run, home.path().join("first")).expect("renamed");
+        let mut kills = 0;
+        loop {
+            let last = if kills < 4 { 1 + random.below(events as u64) as usize } else { usize::MAX };
+            let resume = Begin::recorded(&run).unwrap_or_else(|_| begin.clone());
+            match kill_at(last, |session| tune::tune(&resume, session).map(drop)).0 {
+                Some(ended) => break ended.expect("a tuning"),
+                None => kills += 1,
+            }
+        }
+        let found = results(&run);
+        confirmed += usize::from(Published::open(&run).expect("a run").gains().fates().confirmed > 0);
+        let differs = found.iter().zip(&expected).find(|(one, other)| one != other);
+        if let Some((found, expected)) = differs.filter(|_| found != expected) {
+            wrong.push(format!("run {seed}, killed {kills} times:\n{found}\ninstead of\n{expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    confirmed
 }
 
 /// Options of a random tuning.
@@ -177,6 +248,19 @@ fn the_same_holds_for_other_seeds() {
 #[test]
 fn the_same_holds_with_settings() {
     assert!(count_agreeing(1001..=1006).1 > 2);
+}
+
+#[test]
+fn tunings_that_are_killed_and_resumed_end_as_if_they_had_not_been() {
+    assert!(count_surviving(1..=24) > 5);
+    assert!(count_surviving(1001..=1003) > 0);
+}
+
+#[test]
+#[ignore = "takes an hour"]
+fn thousands_of_killed_tunings_end_as_if_they_had_not_been() {
+    count_surviving(25..=1000);
+    count_surviving(1004..=1500);
 }
 
 #[test]

@@ -19,8 +19,8 @@ pub struct ComparisonLog {
     file: Option<LineFile>,
     launches: Vec<ArmLaunch>,
     begun: Vec<(Stage, String)>,
-    /// Stages with a result, and the number of launches before it.
-    concluded: Vec<(Stage, usize)>,
+    /// Validations with a result.
+    concluded: Vec<Stage>,
 }
 
 impl ComparisonLog {
@@ -39,7 +39,7 @@ impl ComparisonLog {
                 Ok(ComparisonLine::Format(found)) => check_format(&path, found, FORMAT)?,
                 Ok(ComparisonLine::Launch(launch)) => log.launches.push(launch),
                 Ok(ComparisonLine::Begun(stage, about)) => log.begun.push((stage, about)),
-                Ok(ComparisonLine::Concluded(stage)) => log.concluded.push((stage, log.launches.len())),
+                Ok(ComparisonLine::Concluded(stage)) => log.concluded.push(stage),
                 Err(cause) => {
                     let cause = format!("line {}: {cause}; remove this line, and its launch is repeated", number + 1);
                     return Err(RunDirError::Damaged { path, cause });
@@ -64,18 +64,6 @@ impl ComparisonLog {
         self.launches.iter().filter(move |it| (it.stage, it.block) == (stage, block) && it.arm == *arm)
     }
 
-    /// Returns true if a stage ended with a result.
-    pub fn is_concluded(&self, stage: Stage) -> bool {
-        self.concluded.iter().any(|(concluded, _)| *concluded == stage)
-    }
-
-    /// Returns true if a stage ended with a result for this arm.
-    pub fn is_concluded_for(&self, stage: Stage, arm: &Settings) -> bool {
-        let is_own = |launch: &ArmLaunch| launch.stage == stage && launch.arm == *arm;
-        let mut ends = self.concluded.iter().filter(|(concluded, _)| *concluded == stage).map(|(_, before)| *before);
-        ends.any(|before| self.launches[..before].iter().any(is_own))
-    }
-
     /// Begins a validation, or resumes one that was interrupted on the same system and with the same options. Returns its
     /// stage.
     pub fn begin_validation(&mut self, about: &str) -> Result<Stage, RunDirError> {
@@ -88,7 +76,7 @@ impl ComparisonLog {
                     self.begun.push((stage, about.to_owned()));
                     return Ok(stage);
                 }
-                Some((_, before)) if before == about && !self.is_concluded(stage) => return Ok(stage),
+                Some((_, before)) if before == about && !self.concluded.contains(&stage) => return Ok(stage),
                 Some(_) => number += 1,
             }
         }
@@ -106,13 +94,10 @@ impl ComparisonLog {
         Ok(())
     }
 
-    /// Records that a stage has a result.
+    /// Records that a validation has a result.
     pub fn conclude(&mut self, stage: Stage) -> Result<(), RunDirError> {
-        let last = self.launches.iter().rposition(|launch| launch.stage == stage).map_or(0, |last| last + 1);
-        if !self.concluded.iter().any(|(concluded, before)| *concluded == stage && *before >= last) {
-            self.write(&ComparisonLine::Concluded(stage))?;
-            self.concluded.push((stage, self.launches.len()));
-        }
+        self.write(&ComparisonLine::Concluded(stage))?;
+        self.concluded.push(stage);
         Ok(())
     }
 

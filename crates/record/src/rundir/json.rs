@@ -10,13 +10,14 @@ use serde_json::Value;
 
 use super::bounded::read_text;
 use super::error::{RunDirError, check_format};
-use super::{FINDINGS, LAUNCHES, MANIFEST, PROOF, RULES, RunDir, SETTINGS, VALIDATION, refinement};
+use super::{FINDINGS, LAUNCHES, MANIFEST, PROOF, RULES, RunDir, SETTINGS, STATE, VALIDATION, refinement};
 use crate::file::{Digests, FormatVersion};
 use crate::findings::{self, Findings};
 use crate::manifest::{self, IMPORTED, MEASURED, Manifest, SIMULATED};
 use crate::plan::Plan;
 use crate::proof::{self, ProofFact, ShownProof};
 use crate::settings::{self, SettingsFindings};
+use crate::state::{self, TuningState};
 use crate::validation::{self, Validation};
 
 /// Head of every file: its format tells if the rest can be read.
@@ -114,6 +115,20 @@ impl RunDir {
         let found: Option<SettingsFindings> = optional(&path, settings::FORMAT)?;
         found.iter().try_for_each(SettingsFindings::check).map_err(|cause| RunDirError::Damaged { path, cause })?;
         Ok(found)
+    }
+
+    /// Reads the state of a tuning; none if no step ended.
+    pub fn state(&self) -> Result<Option<TuningState>, RunDirError> {
+        let path = self.file(STATE);
+        let state: Option<TuningState> = optional(&path, state::FORMAT)?;
+        let mut found = state.iter().filter_map(|state| state.settings.as_ref());
+        found.try_for_each(SettingsFindings::check).map_err(|cause| RunDirError::Damaged { path, cause })?;
+        Ok(state)
+    }
+
+    /// Writes the state of a tuning: it is on the disk when a step ends.
+    pub fn write_state(&self, state: &TuningState) -> Result<(), RunDirError> {
+        self.write_json(STATE, state)
     }
 
     /// Writes the result of a search for settings.

@@ -73,6 +73,8 @@ pub const PROOF: &str = "proof.json";
 pub const VALIDATION: &str = "validation.json";
 /// Result of a search for settings.
 pub const SETTINGS: &str = "settings.json";
+/// Steps of a tuning that ended, with their results.
+pub const STATE: &str = "state.json";
 /// Log of the launches by which tunings are compared.
 pub const COMPARISON: &str = "comparison.jsonl";
 /// Findings of an importer.
@@ -90,7 +92,7 @@ pub const TUNINGS: &str = "tunings";
 pub const LAYOUT: &str = "layout-";
 
 /// All files of a run directory with fixed names.
-pub const FILES: [&str; 19] = [
+pub const FILES: [&str; 20] = [
     SETTINGS,
     COMPARISON,
     MANIFEST,
@@ -109,6 +111,7 @@ pub const FILES: [&str; 19] = [
     PAGE,
     PROOF,
     VALIDATION,
+    STATE,
     IMPORT,
 ];
 

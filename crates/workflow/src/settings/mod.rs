@@ -15,6 +15,7 @@ use collrules_tuner::comparison::{ArmDemand, ArmResult, Compared};
 use crate::comparison::CellWeights;
 
 pub use list::find;
+pub(crate) use stage::SettingsPlan;
 
 /// A speedup that was not measured.
 const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };

@@ -1,7 +1,6 @@
 //! The part of `tune` that searches for settings, compares the best with the default, and the rules under these.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
 use collrules_record::condition::Condition;
@@ -12,8 +11,9 @@ use collrules_record::settings::{
     FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
     SettingsFindings, describe,
 };
+use collrules_record::state::Step;
 use collrules_record::validation::{Round, ValidationCriteria};
-use collrules_record::{Bytes, Cell, Estimate, Seconds};
+use collrules_record::{Bytes, Cell, Estimate, Ranks, Seconds, Survey, Validation};
 use collrules_report::settings::failure;
 use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
@@ -50,7 +50,7 @@ impl ProvenRun<'_, '_> {
     /// Plans a search for settings; none if none is wanted, or there is nothing to try.
     pub(crate) fn plan_search(&mut self) -> Result<Option<SettingsPlan>, WorkflowError> {
         let Self { measured, options, published, session } = self;
-        if !measured.experiment.searches || (published.settings.is_some() && !measured.reopens) {
+        if !measured.experiment.searches || published.settings.is_some() || published.state.has(Step::Search) {
             return Ok(None);
         }
         let all = match find(&measured.started, &options.settings.requests) {
@@ -66,18 +66,15 @@ impl ProvenRun<'_, '_> {
 
     /// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
     pub(crate) fn choose_settings(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
-        let searching = Instant::now();
-        let is_left = |found: &SettingsFindings| found.chosen().is_some_and(|it| it.rules == RulesUse::NotCompared);
-        let found = match search {
-            Some(search) => self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))?,
-            None => self.published.settings.clone().filter(is_left),
-        };
-        if let Some(mut found) = found {
-            self.compare_with_rules(&mut found)?;
-            self.published.settings = Some(found);
+        if let Some(search) = search {
+            self.published.settings = self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))?;
+            self.end(Step::Search)?;
         }
-        self.measured.began += searching.elapsed();
-        Ok(())
+        let Some(found) = self.published.settings.clone() else { return Ok(()) };
+        match found.chosen().is_some_and(|chosen| chosen.rules == RulesUse::NotCompared) {
+            true => self.compare_with_rules(found),
+            false => Ok(()),
+        }
     }
 
     /// The result of a search and of the comparison; none if there is no time.
@@ -86,18 +83,12 @@ impl ProvenRun<'_, '_> {
         let Self { measured, options, published, session } = self;
         let startup = measured.started.startup;
         let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
-        let asked = published.weights();
-        let ranks = measured.manifest.plan.ranks;
-        let survey = measured.started.survey.clone();
-        let (guards, patterns) = (guard_cells(&asked, ranks), guard_patterns(&survey, ranks));
-        let (screened, call) = (screened(&asked), |cell: &Cell| ArmSubject::Call(*cell, Condition::UNALIGNED));
-        let messages: Vec<ArmSubject> = list_messages(&patterns).collect();
-        let subjects = |cells: &CellWeights| -> Vec<ArmSubject> {
-            cells.keys().chain(&guards).map(call).chain(messages.iter().cloned()).collect()
-        };
-        let few = subjects(&screened);
+        let Measurement { started, manifest, run, .. } = &mut **measured;
+        let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
+        let calls = SearchedCalls::new(published.weights(), ranks, &survey);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
         let of_round = (values + values.div_ceil(AT_ONCE)) as f64;
+        let few = calls.subjects(&calls.screened);
         let least = of_round * launch_time(startup, few.len()) / SEARCH;
         if left.is_some_and(|left| left < least) {
             session.say(&format!(
@@ -108,127 +99,161 @@ impl ProvenRun<'_, '_> {
         }
         let settings = factors.len();
         session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
-        let mut log = ComparisonLog::open(&measured.run)?;
-        let is_concluded = log.is_concluded(Stage::Tuning) && !measured.reopens;
+        let mut log = ComparisonLog::open(run)?;
         let schedule = |launches: f64, share: f64, subjects: usize| {
             let least = measuring_time(startup, subjects);
             let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
             loop_schedule(&options.timing, startup, launch)
         };
-        let Measurement { started, manifest, .. } = measured;
         let timed = schedule(ROUNDS * of_round, SEARCH, few.len());
         let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
         let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
         jobs.subjects = few;
-        let limit = |share: Option<f64>| if is_concluded { Some(0.0) } else { share };
-        jobs.limit_to(limit(left.map(|left| left * SEARCH)), 0);
-        let weight =
-            |subject: &ArmSubject| subject.cell().map_or(0.0, |cell| screened.get(&cell).copied().unwrap_or(0.0));
-        let searched = run_design(&factors, &weight, &mut jobs)?;
+        jobs.limit_to(left.map(|left| left * SEARCH), 0);
+        let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut jobs)?;
         let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
         for FailedSettings { settings, why } in &ignored {
             jobs.session.say(&format!("settings: {} is left out: {}", describe(settings), failure(why)));
         }
-        let has_rules = options.validate && !published.rules_settings().is_empty();
-        let left = left.map(|left| (left - jobs.spent) * if has_rules { 1.0 - UNDER_SETTINGS } else { 1.0 });
-        jobs.subjects = subjects(&asked);
-        jobs.schedule =
-            schedule(f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64, 1.0 - SEARCH, jobs.subjects.len());
-        jobs.limit_to(limit(left), 0);
-        for settings in &finalists {
-            let settings = describe(settings);
-            jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
-        }
-        let criteria =
-            ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() };
-        let comparison = Comparison {
-            stage: Stage::Tuning,
-            base: &Settings::new(),
-            arms: &finalists,
-            demand: &|_, _| ArmDemand::ExcludeClassLoss,
-            weight: &|_, subject| subject.cell().map_or(0.0, |cell| asked.get(&cell).copied().unwrap_or(0.0)),
-            criteria,
-            max_loss: options.max_loss,
-            looks: Looks::from(FIRST_LOOK),
-            cost: &|arm| LEAST_GAIN * arm.len() as f64,
-            chooses: true,
-        };
-        let compared = if finalists.is_empty() { Compared::default() } else { compare(&comparison, &mut jobs)? };
-        jobs.log.conclude(Stage::Tuning)?;
+        let has_rules = !published.rules_settings().is_empty();
+        let share = if has_rules && options.validate { 1.0 - UNDER_SETTINGS } else { 1.0 };
+        jobs.subjects = calls.subjects(&calls.asked);
+        let launches = f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64;
+        jobs.schedule = schedule(launches, 1.0 - SEARCH, jobs.subjects.len());
+        jobs.limit_to(left.map(|left| (left - jobs.spent) * share), 0);
+        let compared = compare_finalists(&finalists, &calls.asked, options, &mut jobs)?;
+        let rules = if has_rules { RulesUse::NotCompared } else { RulesUse::LeftOut };
         let finalists = compared.arms.iter().map(|result| Finalist {
             memory: jobs.memory(Stage::Tuning, &result.arm),
-            ..describe_finalist(&compared, result, &asked, options.max_loss)
+            rules,
+            ..describe_finalist(&compared, result, &calls.asked, options.max_loss)
         });
-        let finalists: Vec<Finalist> = finalists.collect();
-        let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);
-        let launches: Vec<_> = jobs.log.launches().iter().filter(|launch| own(launch.stage)).collect();
-        let mut failed: Vec<FailedSettings> = launches.iter().filter_map(|launch| describe_failure(launch)).collect();
-        failed.dedup();
-        failed.extend(ignored);
-        let left_out = all
-            .iter()
-            .filter_map(|setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? }));
-        Ok(Some(SettingsFindings {
-            format: FORMAT,
-            nodes: survey.nodes().into_iter().cloned().collect(),
-            ranks,
-            launches: launches.len() as u32,
-            seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
-            effects: effects(&factors, &searched),
-            left_out: left_out.collect(),
-            failed,
-            finalists,
-            chosen: compared.chosen,
-            validation: None,
-        }))
+        let finalists = finalists.collect();
+        let (effects, chosen) = (effects(&factors, &searched), compared.chosen);
+        let found = describe_search(jobs.log.launches(), (&all, ignored), (ranks, &survey));
+        Ok(Some(SettingsFindings { effects, finalists, chosen, ..found }))
     }
 
     /// Compares the rules under the chosen settings once more, after they were alone. Without a rule that is left, the settings
     /// are the tuning.
     pub(crate) fn compare_under_again(&mut self) -> Result<(), WorkflowError> {
         let Some(mut found) = self.published.settings.clone() else { return Ok(()) };
-        if found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
+        let is_compared = self.published.state.has(Step::Compare(Stage::UnderSettingsAgain, None));
+        if is_compared || found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
             return Ok(());
         }
-        let later = Instant::now();
         if self.published.rules_settings().is_empty() {
             found.leave_out_rules();
-        } else {
-            self.compare_with_rules(&mut found)?;
+            self.published.settings = Some(found);
+            return self.end(Step::Compare(Stage::UnderSettingsAgain, None));
         }
-        self.published.settings = Some(found);
-        self.measured.began += later.elapsed();
-        Ok(())
+        self.compare_with_rules(found)
     }
 
     /// Compares the rules under the chosen settings, once more if they were before. The parameter files name those that are
     /// confirmed there.
-    fn compare_with_rules(&mut self, found: &mut SettingsFindings) -> Result<(), WorkflowError> {
+    fn compare_with_rules(&mut self, mut found: SettingsFindings) -> Result<(), WorkflowError> {
         let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
-        if self.published.rules_settings().is_empty() {
-            finalist.rules = RulesUse::LeftOut;
-            return Ok(());
-        }
-        if !self.options.validate {
-            finalist.rules = RulesUse::NotCompared;
+        if !self.options.validate || self.published.rules_settings().is_empty() {
             return Ok(());
         }
         let asked = self.published.weights();
         let earlier = finalist.under.take();
         let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
-        let compared = self.compare_under(&finalist.settings, earlier.clone())?;
-        let is_compared =
-            ComparisonLog::open(&self.measured.run)?.launches().iter().any(|launch| launch.stage == stage);
-        finalist.under = compared.or(earlier.filter(|_| !is_compared));
-        finalist.rules = match &finalist.under {
-            Some(_) => RulesUse::Shared,
-            None if is_compared => RulesUse::LeftOut,
-            None => RulesUse::NotCompared,
-        };
-        let is_gone =
-            |cell: Cell| self.published.validation.as_ref().is_some_and(|validation| validation.is_removed(cell));
+        let Some(compared) = self.compare_under(&finalist.settings, earlier)? else { return Ok(()) };
+        finalist.rules = if compared.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
+        finalist.under = compared;
+        let removed = self.published.validation.as_ref().map(Validation::removed).unwrap_or_default();
+        let is_gone = |cell: Cell| removed.contains(&cell);
         finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
-        Ok(())
+        self.published.settings = Some(found);
+        self.end(Step::Compare(stage, None))
+    }
+}
+
+/// The calls by which settings are compared.
+struct SearchedCalls {
+    /// Weights of the requested sizes.
+    asked: CellWeights,
+    /// Weights of those that a search times.
+    screened: CellWeights,
+    guards: Vec<Cell>,
+    messages: Vec<ArmSubject>,
+}
+
+impl SearchedCalls {
+    fn new(asked: CellWeights, ranks: Ranks, survey: &Survey) -> Self {
+        let (screened, guards) = (screened(&asked), guard_cells(&asked, ranks));
+        let messages = list_messages(&guard_patterns(survey, ranks)).collect();
+        Self { asked, screened, guards, messages }
+    }
+
+    /// These sizes, with what settings could harm.
+    fn subjects(&self, cells: &CellWeights) -> Vec<ArmSubject> {
+        let calls = cells.keys().chain(&self.guards).map(|cell| ArmSubject::Call(*cell, Condition::UNALIGNED));
+        calls.chain(self.messages.iter().cloned()).collect()
+    }
+}
+
+/// The weight of a subject in a mean speedup.
+fn weigh(weights: &CellWeights, subject: &ArmSubject) -> f64 {
+    subject.cell().and_then(|cell| weights.get(&cell).copied()).unwrap_or(0.0)
+}
+
+/// Compares the best combinations with the default, over all sizes and what they could harm.
+fn compare_finalists(
+    finalists: &[Settings],
+    asked: &CellWeights,
+    options: &TuneOptions,
+    jobs: &mut JobLauncher<'_, '_>,
+) -> Result<Compared, WorkflowError> {
+    if finalists.is_empty() {
+        return Ok(Compared::default());
+    }
+    for settings in finalists {
+        let settings = describe(settings);
+        jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
+    }
+    let comparison = Comparison {
+        stage: Stage::Tuning,
+        base: &Settings::new(),
+        arms: finalists,
+        demand: &|_, _| ArmDemand::ExcludeClassLoss,
+        weight: &|_, subject| weigh(asked, subject),
+        criteria: ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() },
+        max_loss: options.max_loss,
+        looks: Looks::from(FIRST_LOOK),
+        cost: &|arm| LEAST_GAIN * arm.len() as f64,
+        chooses: true,
+    };
+    compare(&comparison, jobs)
+}
+
+/// The launches of a search, and what was left out of it.
+fn describe_search(
+    launches: &[ArmLaunch],
+    (all, ignored): (&[Setting], Vec<FailedSettings>),
+    (ranks, survey): (Ranks, &Survey),
+) -> SettingsFindings {
+    let own = |stage: Stage| matches!(stage, Stage::Alone | Stage::Foldover | Stage::Tuning);
+    let launches: Vec<_> = launches.iter().filter(|launch| own(launch.stage)).collect();
+    let mut failed: Vec<FailedSettings> = launches.iter().filter_map(|launch| describe_failure(launch)).collect();
+    failed.dedup();
+    failed.extend(ignored);
+    let omission =
+        |setting: &Setting| Some(LeftOutSetting { name: setting.name.clone(), why: setting.left_out.clone()? });
+    SettingsFindings {
+        format: FORMAT,
+        nodes: survey.nodes().into_iter().cloned().collect(),
+        ranks,
+        launches: launches.len() as u32,
+        seconds: Seconds(launches.iter().map(|launch| launch.seconds.0).sum()),
+        effects: Vec::new(),
+        left_out: all.iter().filter_map(omission).collect(),
+        failed,
+        finalists: Vec::new(),
+        chosen: None,
+        validation: None,
     }
 }
 

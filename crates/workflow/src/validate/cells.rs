@@ -211,8 +211,6 @@ impl ValidationSubject {
 
 /// Counts the cells that a comparison did not reach.
 pub(super) fn count_unreached<'a>(round: &Round, cells: impl Iterator<Item = &'a Cell>) -> usize {
-    let is_reached = |cell: &Cell| {
-        round.cells.iter().any(|it| it.cell == *cell) || round.failed.iter().any(|failed| failed.cell == *cell)
-    };
-    cells.filter(|cell| !is_reached(cell)).count()
+    let known = round.known();
+    cells.filter(|cell| !known.contains(cell)).count()
 }

@@ -1,6 +1,6 @@
 //! The comparison of a tuning with the default: of its rules alone, and of the whole with settings, in the same launches.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::condition::{Arrival, ArrivalPattern, Condition, find_pattern};
@@ -16,7 +16,9 @@ use collrules_tuner::validation::{describe_check, describe_round};
 use super::calls::CallsByCondition;
 use super::cells::count_unreached;
 use super::subject::ValidationSubject;
-use crate::comparison::{Arms, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time};
+use crate::comparison::{
+    Arms, CellWeights, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time,
+};
 use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
 use crate::publish::Published;
@@ -41,8 +43,6 @@ pub(super) struct ComparisonRequest<'a> {
     pub(super) limit: Option<Seconds>,
     /// Most blocks.
     pub(super) most_blocks: u32,
-    /// True if the stage had its result before, so that its launches are in the log.
-    pub(super) is_concluded: bool,
 }
 
 /// Results of a comparison.
@@ -59,77 +59,42 @@ pub(super) struct ComparisonResult {
 /// Compares the rules of a tuning, if it has any, and if `whole` is given the settings of its run with the rules that are
 /// named with them.
 pub(super) fn compare_tuning(
-    task: ComparisonRequest<'_>,
+    request: ComparisonRequest<'_>,
     subject: &mut ValidationSubject,
     whole: Option<&Published>,
     started: &mut Started,
     session: &mut Session<'_>,
 ) -> Result<ComparisonResult, WorkflowError> {
-    let ComparisonRequest { options, arrivals, home, stage, base, limit, most_blocks, is_concluded } = task;
-    refuse_bad_calls(subject, options.condition, &arrivals)?;
+    let ComparisonRequest { options, home, limit, .. } = request;
+    refuse_bad_calls(subject, options.condition, &request.arrivals)?;
     let mut log = ComparisonLog::open(home)?;
-    let stage = match stage {
+    let stage = match request.stage {
         Some(stage) => stage,
         None => log.begin_validation(&about(options, subject, whole, started)?)?,
     };
-    if !is_concluded && log.launches().iter().any(|launch| launch.stage == stage) {
+    if log.launches().iter().any(|launch| launch.stage == stage) {
         session.say(&format!("resuming the comparison in {}", home.path().display()));
     }
-    let mut calls = CallsByCondition::new(subject, options.condition, &arrivals);
-    if stage.is_again() {
-        calls.others.clear();
-    }
-    let mut arms = Arms::default();
-    let with_base = |job: Settings| job.into_iter().chain(base.clone()).collect();
-    let rules = (!subject.is_empty()).then(|| arms.add(with_base(subject.job()))).transpose()?;
-    let asked = whole.map(Published::weights).unwrap_or_default();
-    let tuning = whole.map(|whole| arms.add(whole.switch().by_name())).transpose()?;
-    let mut of_whole = BTreeSet::new();
-    if tuning.is_some() {
-        let cells = asked.keys().copied().chain(guard_cells(&asked, subject.ranks));
-        of_whole.extend(cells.map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)));
-        of_whole.extend(list_messages(&guard_patterns(&started.survey, subject.ranks)));
-    }
-    let mut subjects = if rules.is_some() { calls.subjects(&subject.cells) } else { Vec::new() };
-    // Rules may have been decided on the same calls.
-    subjects.retain(|it| !of_whole.contains(it));
-    subjects.extend(of_whole.iter().cloned());
-    let compared_arms: Vec<Settings> = rules.iter().chain(&tuning).cloned().collect();
-    let least = started.startup.0 + measuring_time(started.startup, subjects.len());
-    let per_block = (1.0 + compared_arms.len() as f64) * least;
-    let affordable = limit.map_or(options.pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
-    let first = options.pairs.min(affordable.max(LEAST_BLOCKS));
-    if first < options.pairs {
-        session.say(&format!("too little time for {} pairs of launches: {first}", options.pairs));
-    }
-    let launch = limit.map(|limit| {
-        let launches = f64::from(first) * (1.0 + compared_arms.len() as f64);
-        Seconds((limit.0 / launches - started.startup.0).max(0.0))
-    });
-    if !is_concluded && !options.chooses_cells() {
+    let mut compared = ArmCalls::new(&request, stage, subject, whole, started)?;
+    let arms = compared.list();
+    let (first, launch) = plan_launches(&request, started.startup, arms.len(), compared.subjects.len(), session);
+    if !options.chooses_cells() {
         subject.afford(launch, session);
-        let kept: BTreeSet<Cell> = subject.cells.iter().copied().collect();
-        subjects.retain(|it| of_whole.contains(it) || it.cell().is_some_and(|cell| kept.contains(&cell)));
+        compared.keep(&subject.cells);
     }
     session.tell(Event::Comparing { home, cells: subject.cells.len(), pairs: first, limit });
-    let placement = Placement::new(
-        options.system.layout,
-        &started.survey.hosts,
-        subjects.iter().filter_map(|it| it.cell().map(|cell| cell.ranks)),
-    );
+    let ranks = compared.subjects.iter().filter_map(|it| it.cell().map(|cell| cell.ranks));
+    let placement = Placement::new(options.system.layout, &started.survey.hosts, ranks);
     let schedule = loop_schedule(&options.timing, started.startup, launch);
-    let lateness: BTreeMap<Cell, Seconds> =
-        subject.cells.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect();
     let backend = started.backend.as_mut();
     let mut launcher = JobLauncher::new(backend, subject.ranks, &placement, schedule, options.seed, &mut log, session);
-    (launcher.arms, launcher.subjects, launcher.way) = (arms, subjects, options.deploy);
-    (launcher.lateness, launcher.arrivals) = (lateness, arrivals);
+    (launcher.arms, launcher.subjects) = (compared.arms.clone(), compared.subjects.clone());
+    (launcher.way, launcher.arrivals) = (options.deploy, request.arrivals.clone());
+    let known_time = |cell: &Cell| Some((*cell, subject.default_time(*cell)?));
+    launcher.lateness = subject.cells.iter().filter_map(known_time).collect();
     launcher.middle = options.middle.unwrap_or_default();
-    match is_concluded {
-        true => launcher.limit_to(Some(0.0), 0),
-        false => launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS),
-    }
-    let looks = Looks::between(first, most_blocks);
+    launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
+    let looks = Looks::between(first, request.most_blocks);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,
@@ -138,54 +103,148 @@ pub(super) fn compare_tuning(
         looks: looks.ends().len() as u32,
         ..ValidationCriteria::default()
     };
-    let demand = |arm: &Settings, it: &ArmSubject| match (it.cell(), it.condition()) {
-        (_, None | Some(Condition::UNALIGNED)) if tuning.as_ref() == Some(arm) => ArmDemand::ExcludeClassLoss,
-        (Some(cell), Some(condition)) if rules.as_ref() == Some(arm) && subject.is_ruled(cell) => {
-            calls.demand(condition)
-        }
-        _ => ArmDemand::Report,
-    };
-    let weight = |arm: &Settings, it: &ArmSubject| match (it.cell(), it.condition()) {
-        (Some(cell), Some(Condition::UNALIGNED)) if tuning.as_ref() == Some(arm) => {
-            asked.get(&cell).copied().unwrap_or(0.0)
-        }
-        (Some(_), Some(condition)) if rules.as_ref() == Some(arm) => {
-            f64::from(u8::from(condition == options.condition))
-        }
-        _ => 0.0,
-    };
     let comparison = Comparison {
         stage,
-        base: &base,
-        arms: &compared_arms,
-        demand: &demand,
-        weight: &weight,
+        base: &request.base,
+        arms: &arms,
+        demand: &|arm, it| compared.demand(subject, arm, it),
+        weight: &|arm, it| compared.weight(options.condition, arm, it),
         criteria,
         max_loss: options.max_loss,
         looks,
         cost: &|_| 0.0,
         chooses: false,
     };
-    let compared = compare(&comparison, &mut launcher)?;
-    let memory = tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
-    let known = |cell: Cell| subject.known(cell);
-    let validation = rules.as_ref().map(|arm| {
-        let mut round = describe_round(&compared, arm, (calls.decided, options.min_difference), known);
-        // When it had its result, sizes without a rule or between others may have been left out for lack of time.
-        let is_counted = |cell: &&Cell| !is_concluded || subject.is_ruled(**cell) && known(**cell).tuned;
-        round.unreached = count_unreached(&round, subject.cells.iter().filter(is_counted));
+    let found = compare(&comparison, &mut launcher)?;
+    let memory = compared.tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
+    let validation = compared.describe_rules(&found, subject, options, criteria);
+    let whole = whole.zip(compared.tuning.as_ref()).map(|(whole, arm)| {
+        let describe =
+            |result| Finalist { memory, ..describe_finalist(&found, result, &compared.asked, options.max_loss) };
+        let digests = whole.whole().digests();
+        WholeValidation { digests, compared: found.of(arm).map(describe), failed: find_failure(&found, arm) }
+    });
+    Ok(ComparisonResult { validation, whole, log, stage })
+}
+
+/// Pairs of launches before the first look, and the time of a launch after its start.
+fn plan_launches(
+    request: &ComparisonRequest<'_>,
+    startup: Seconds,
+    arms: usize,
+    subjects: usize,
+    session: &mut Session<'_>,
+) -> (u32, Option<Seconds>) {
+    let (pairs, jobs) = (request.options.pairs, 1.0 + arms as f64);
+    let per_block = jobs * (startup.0 + measuring_time(startup, subjects));
+    let affordable = request.limit.map_or(pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
+    let first = pairs.min(affordable.max(LEAST_BLOCKS));
+    if first < pairs {
+        session.say(&format!("too little time for {pairs} pairs of launches: {first}"));
+    }
+    let launches = f64::from(first) * jobs;
+    (first, request.limit.map(|limit| Seconds((limit.0 / launches - startup.0).max(0.0))))
+}
+
+/// The arms of a comparison, and the calls by which they are compared.
+struct ArmCalls {
+    arms: Arms,
+    /// The rules alone, if there are any.
+    rules: Option<Settings>,
+    /// The whole tuning, if it has settings.
+    tuning: Option<Settings>,
+    calls: CallsByCondition,
+    /// Weights of the requested sizes.
+    asked: CellWeights,
+    /// What settings could harm.
+    of_whole: BTreeSet<ArmSubject>,
+    /// Everything that is timed.
+    subjects: Vec<ArmSubject>,
+}
+
+impl ArmCalls {
+    fn new(
+        request: &ComparisonRequest<'_>,
+        stage: Stage,
+        subject: &ValidationSubject,
+        whole: Option<&Published>,
+        started: &Started,
+    ) -> Result<Self, WorkflowError> {
+        let mut calls = CallsByCondition::new(subject, request.options.condition, &request.arrivals);
+        if stage.is_again() {
+            calls.others.clear();
+        }
+        let mut arms = Arms::default();
+        let rules_job = || subject.job().into_iter().chain(request.base.clone()).collect();
+        let rules = (!subject.is_empty()).then(|| arms.add(rules_job())).transpose()?;
+        let asked = whole.map(Published::weights).unwrap_or_default();
+        let tuning = whole.map(|whole| arms.add(whole.switch().by_name())).transpose()?;
+        let mut of_whole = BTreeSet::new();
+        if tuning.is_some() {
+            let cells = asked.keys().copied().chain(guard_cells(&asked, subject.ranks));
+            of_whole.extend(cells.map(|cell| ArmSubject::Call(cell, Condition::UNALIGNED)));
+            of_whole.extend(list_messages(&guard_patterns(&started.survey, subject.ranks)));
+        }
+        let mut subjects = if rules.is_some() { calls.subjects(&subject.cells) } else { Vec::new() };
+        // Rules may have been decided on the same calls.
+        subjects.retain(|it| !of_whole.contains(it));
+        subjects.extend(of_whole.iter().cloned());
+        Ok(Self { arms, rules, tuning, calls, asked, of_whole, subjects })
+    }
+
+    fn list(&self) -> Vec<Settings> {
+        self.rules.iter().chain(&self.tuning).cloned().collect()
+    }
+
+    /// Leaves out calls of other cells, unless settings could harm them.
+    fn keep(&mut self, cells: &[Cell]) {
+        let kept: BTreeSet<&Cell> = cells.iter().collect();
+        let Self { subjects, of_whole, .. } = self;
+        subjects.retain(|it| of_whole.contains(it) || it.cell().is_some_and(|cell| kept.contains(&cell)));
+    }
+
+    fn demand(&self, subject: &ValidationSubject, arm: &Settings, it: &ArmSubject) -> ArmDemand {
+        match (it.cell(), it.condition()) {
+            (_, None | Some(Condition::UNALIGNED)) if self.tuning.as_ref() == Some(arm) => ArmDemand::ExcludeClassLoss,
+            (Some(cell), Some(condition)) if self.rules.as_ref() == Some(arm) && subject.is_ruled(cell) => {
+                self.calls.demand(condition)
+            }
+            _ => ArmDemand::Report,
+        }
+    }
+
+    fn weight(&self, decided: Condition, arm: &Settings, it: &ArmSubject) -> f64 {
+        match (it.cell(), it.condition()) {
+            (Some(cell), Some(Condition::UNALIGNED)) if self.tuning.as_ref() == Some(arm) => {
+                self.asked.get(&cell).copied().unwrap_or(0.0)
+            }
+            (Some(_), Some(condition)) if self.rules.as_ref() == Some(arm) => f64::from(u8::from(condition == decided)),
+            _ => 0.0,
+        }
+    }
+
+    /// The result of the rules alone, if there are any.
+    fn describe_rules(
+        &self,
+        found: &Compared,
+        subject: &ValidationSubject,
+        options: &Validating,
+        criteria: ValidationCriteria,
+    ) -> Option<Validation> {
+        let arm = self.rules.as_ref()?;
+        let known = |cell: Cell| subject.known(cell);
+        let mut round = describe_round(found, arm, (self.calls.decided, options.min_difference), known);
+        round.unreached = count_unreached(&round, subject.cells.iter());
         // A result of jobs that fail is that the rules make them fail.
-        if let Some(failure) = compared.failed.get(arm) {
-            let ruled = subject.cells.iter().copied().filter(|cell| subject.is_ruled(*cell));
-            let is_new = |cell: &Cell| !round.failed.iter().any(|failed| failed.cell == *cell);
-            let failed = ruled.filter(is_new).map(|cell| FailedCell { cell, with: true, why: failure.why.clone() });
-            let failed: Vec<FailedCell> = failed.collect();
-            round.failed.extend(failed);
+        if let Some(failure) = found.failed.get(arm) {
+            let failed: BTreeSet<Cell> = round.failed.iter().map(|failed| failed.cell).collect();
+            let ruled = subject.cells.iter().copied().filter(|cell| subject.is_ruled(*cell) && !failed.contains(cell));
+            round.failed.extend(ruled.map(|cell| FailedCell { cell, with: true, why: failure.why.clone() }));
         }
         let check = |(condition, cells): &(Condition, Vec<Cell>)| {
-            describe_check(&compared, arm, *condition, (cells, options.max_loss), known)
+            describe_check(found, arm, *condition, (cells, options.max_loss), known)
         };
-        Validation {
+        Some(Validation {
             format: FORMAT,
             rules: subject.name(),
             version: subject.version,
@@ -194,18 +253,9 @@ pub(super) fn compare_tuning(
             criteria,
             round: Some(round),
             reverted: Vec::new(),
-            checks: calls.others.iter().map(check).collect(),
-        }
-    });
-    let digests = whole.map(|whole| whole.whole().digests()).unwrap_or_default();
-    let whole = tuning.map(|arm| WholeValidation {
-        digests,
-        compared: compared
-            .of(&arm)
-            .map(|result| Finalist { memory, ..describe_finalist(&compared, result, &asked, options.max_loss) }),
-        failed: find_failure(&compared, &arm),
-    });
-    Ok(ComparisonResult { validation, whole, log, stage })
+            checks: self.calls.others.iter().map(check).collect(),
+        })
+    }
 }
 
 /// The failure of an arm's jobs or calls.
@@ -247,7 +297,7 @@ fn about(
     started: &Started,
 ) -> Result<String, WorkflowError> {
     let Validating { condition, timing, deploy, system, seed, .. } = options;
-    let compared = (subject.arm(&Settings::new())?, whole.map(|whole| whole.switch().by_name()), &subject.cells);
+    let compared = (subject.arm()?, whole.map(|whole| whole.switch().by_name()), &subject.cells);
     let (version, hosts) = (started.survey.version.to_string(), &started.survey.hosts);
     let text = serde_json::to_string(&(compared, version, hosts, condition, timing, deploy, system.layout, seed))?;
     Ok(collrules_record::digest(text.as_bytes()))

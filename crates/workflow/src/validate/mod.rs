@@ -23,23 +23,25 @@ use std::time::Instant;
 use collrules_record::comparison::Stage;
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::experiment::Experiment;
-use collrules_record::options::{TimingOptions, Validating};
+use collrules_record::options::{SystemOptions, TimingOptions, Validating};
 use collrules_record::plan::Deployment;
-use collrules_record::rundir::{self, ComparisonLog, RunDir};
+use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
+use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::Round;
 use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 use collrules_tuner::validation::add_stretch;
 
+use crate::campaign::Measurement;
 use crate::error::WorkflowError;
-use crate::evidence::{self, RulesEvidence};
 use crate::plan::{AGAIN, BudgetShares};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
 use crate::session::{Event, Session};
+use crate::settings::SettingsPlan;
 use crate::start::Started;
 use crate::{time_budget, tuning};
 
@@ -139,8 +141,7 @@ pub fn validate(
     }
     let home = subject.home(out, options.system.layout)?;
     // The run stays locked for the duration.
-    let of_run = subject.measured_run().filter(|run| run.path() == home.path());
-    let _held = of_run.map(RunDir::hold).transpose()?;
+    let _held = subject.measured_run().filter(|_| out.is_none()).map(RunDir::hold).transpose()?;
     started.backend.use_scratch(home.path());
     if let Some(published) = &subject.published {
         tuning::pin_files(&published.run, &subject.tuning)?;
@@ -148,26 +149,19 @@ pub fn validate(
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let base = Settings::new();
-    let task = ComparisonRequest {
-        options,
-        arrivals,
-        home: &home,
-        stage: None,
-        base,
-        limit,
-        most_blocks: MOST_BLOCKS,
-        is_concluded: false,
-    };
-    let compared = compare_tuning(task, &mut subject, whole.as_ref(), &mut started, session);
+    let request =
+        ComparisonRequest { options, arrivals, home: &home, stage: None, base, limit, most_blocks: MOST_BLOCKS };
+    let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
     let ComparisonResult { mut validation, whole, mut log, stage } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
     let mut layouts = OtherLayouts::default();
-    if let Some(run) = subject.measured_run() {
+    if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
         // No other layout is compared after this one.
-        layouts.compared = OtherLayouts::read(run, &home)?.compared;
+        let layout = Some(options.system.layout).filter(|_| home.path() != published.run.path());
+        layouts.compared = OtherLayouts::of(published, layout)?.compared;
     }
     if let Some(found) = validation.take() {
-        let before = home.validation()?.filter(|before| before.is_about(&subject.tuning.digests()));
+        let before = subject.known_in(&home, options.system.layout)?;
         let reverted = before.as_ref().map(|before| before.reverted.clone()).unwrap_or_default();
         let mut found = Validation { reverted, ..found };
         if let Some(before) = before.filter(|_| subject.published.is_some()) {
@@ -220,13 +214,12 @@ fn conclude(
         return Ok(found);
     }
     published.settings = found.clone().or(published.settings);
-    let is_own = home.path() == published.run.path();
-    if !is_own {
-        validation.iter().try_for_each(|validation| home.write_validation(validation))?;
+    match (validation, home.path() == published.run.path()) {
+        (Some(validation), false) => published.state.set_layout(options.system.layout, validation.clone()),
+        (Some(validation), true) => published.validation = Some(validation.clone()),
+        (None, _) => {}
     }
-    published.validation = validation.clone().filter(|_| is_own);
-    published.place(session)?;
-    published.write()?;
+    published.publish(session)?;
     Ok(found)
 }
 
@@ -242,76 +235,87 @@ fn compares_settings(options: &Validating, subject: &ValidationSubject, session:
 }
 
 impl ProvenRun<'_, '_> {
+    /// Compares rules and settings with the default, and those that are confirmed once more.
+    pub(crate) fn compare_all(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
+        self.compare()?;
+        self.choose_settings(search)?;
+        self.compare_again()?;
+        self.compare_under_again()
+    }
+
     /// Compares the rules in each layout of the run, and removes those that are not confirmed; unless there is no time, or
     /// the user does not want it.
-    pub(crate) fn compare(&mut self) -> Result<(), WorkflowError> {
+    fn compare(&mut self) -> Result<(), WorkflowError> {
         let run = self.published.run.clone();
-        let is_wanted = self.options.validate && !self.published.findings.changes_nothing();
-        if self.published.validation.is_some() && !self.measured.reopens {
+        if self.published.validation.is_some() {
             self.session.say(&format!(
                 "these rules were compared before; `collrules validate {}` compares them again",
                 run.path().display()
             ));
-        } else if is_wanted {
+        } else if self.wants_comparison() {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-            self.compare_rules(Stage::Rules, limit, Settings::new(), None, None)?;
-        }
-        if !is_wanted || run.layouts()?.is_empty() {
-            return Ok(());
-        }
-        // Comparisons in other layouts are about the files in place.
-        self.published.place(self.session)?;
-        let others = Instant::now();
-        for other in run.layouts()? {
-            if RulesEvidence::read(&other)?.validation.is_none() && !self.published.findings.changes_nothing() {
-                self.compare_in_layout(other)?;
+            if self.compare_rules(RulesTask::new(Stage::Rules, limit))? {
+                self.end(Step::Compare(Stage::Rules, None))?;
             }
         }
-        self.measured.began += others.elapsed();
+        for other in run.layouts()? {
+            self.compare_in_layout(other)?;
+        }
         Ok(())
     }
 
+    /// Returns true if there are rules, and they are to be compared.
+    fn wants_comparison(&self) -> bool {
+        self.options.validate && !self.published.findings.changes_nothing()
+    }
+
     /// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
-    /// for all. The comparison is in the run of that layout.
+    /// for all. The launches are in the run of that layout, the result is in the state.
     fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
         let layout = other.manifest()?.plan.placement.layout;
+        let is_known = self.published.state.in_layout(layout).is_some_and(|known| known.round.is_some());
+        if is_known || !self.wants_comparison() {
+            return Ok(());
+        }
+        let _held = other.hold()?;
         self.session.say(&format!("--layout {layout}: comparing the same rules there"));
         let own_result = self.published.validation.clone();
         let limit = BudgetShares::of_comparison(&self.measured.experiment);
         self.measured.started.backend.lay_out(layout);
-        let compared = self.compare_rules(Stage::Rules, limit, Settings::new(), None, Some((other, layout)));
+        let task = RulesTask { other: Some((other, layout)), ..RulesTask::new(Stage::Rules, limit) };
+        let compared = self.compare_rules(task);
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
-        compared?;
         self.published.validation = own_result;
-        self.published.place(self.session)
+        if compared? { self.end(Step::Compare(Stage::Rules, Some(layout))) } else { Ok(()) }
     }
 
     /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
     /// machine may be in another phase. Removes those whose gain is not seen again.
-    pub(crate) fn compare_again(&mut self) -> Result<(), WorkflowError> {
+    fn compare_again(&mut self) -> Result<(), WorkflowError> {
         let before = self.published.validation.clone();
-        if before.is_none() || !self.options.validate || self.published.findings.changes_nothing() {
+        let has = |stage| self.published.state.has(Step::Compare(stage, None));
+        if before.is_none() || !self.wants_comparison() || !has(Stage::Rules) || has(Stage::RulesAgain) {
             return Ok(());
         }
-        let later = Instant::now();
         // Rules under settings are compared once more as well.
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
         let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
         let limit = self.measured.left_again(share);
         self.session.say("second comparison of the confirmed rules, some minutes later");
-        self.compare_rules(Stage::RulesAgain, limit, Settings::new(), before, None)?;
-        self.measured.began += later.elapsed();
-        Ok(())
+        match self.compare_rules(RulesTask { before, ..RulesTask::new(Stage::RulesAgain, limit) })? {
+            true => self.end(Step::Compare(Stage::RulesAgain, None)),
+            false => Ok(()),
+        }
     }
 
     /// Compares the rules under the settings that were chosen, and removes those that are not confirmed there; once more if
-    /// `earlier` is what they showed before. Returns the speedup over the settings alone; none without a rule that is left,
-    /// or without time.
+    /// `earlier` is what they showed before. Returns the speedup over the settings alone, none without a rule that is left;
+    /// nothing without time.
     pub(crate) fn compare_under(
         &mut self,
         settings: &Settings,
         earlier: Option<Round>,
-    ) -> Result<Option<Round>, WorkflowError> {
+    ) -> Result<Option<Option<Round>>, WorkflowError> {
         let (before, measured) = (self.published.clone(), &self.measured);
         let (stage, limit) = match &earlier {
             None => {
@@ -326,12 +330,18 @@ impl ProvenRun<'_, '_> {
             round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
             Validation { round, checks: Vec::new(), ..alone }
         });
-        self.compare_rules(stage, limit, settings.clone(), under, None)?;
+        // Without time, and if there is an error, they stay what they were alone.
+        let task = RulesTask { base: settings.clone(), before: under, ..RulesTask::new(stage, limit) };
+        let compared = self.compare_rules(task);
+        if !matches!(compared, Ok(true)) {
+            self.published = before;
+            return compared.map(|_| None);
+        }
         let found = self.published.validation.take().filter(|_| !self.published.findings.changes_nothing());
         let Some((found, round)) = found.and_then(|found| Some((found.reverted, found.round?))) else {
             // Alone they stay what they were.
             self.published = before;
-            return Ok(None);
+            return Ok(Some(None));
         };
         self.published.validation = before.validation.map(|mut validation| {
             revert::add_ranges(&mut validation.reverted, found);
@@ -342,112 +352,144 @@ impl ProvenRun<'_, '_> {
             }
             validation
         });
-        Ok(Some(round))
+        Ok(Some(Some(round)))
     }
 
-    /// Compares the rules under the settings `base`, none of which is the default, with the run's arrivals of ranks in
-    /// programs. `before` is the earlier comparison with the ranges that it removed, to whose round a later stretch adds.
-    /// The result is in `published`, or in the run of the other layout if they are compared in that.
-    fn compare_rules(
-        &mut self,
-        stage: Stage,
-        limit: Option<Seconds>,
-        base: Settings,
-        before: Option<Validation>,
-        other: Option<(RunDir, Layout)>,
-    ) -> Result<(), WorkflowError> {
+    /// Compares the rules, with the run's arrivals of ranks in programs. The result is in `published`, also of another layout.
+    /// Returns false without time.
+    fn compare_rules(&mut self, task: RulesTask) -> Result<bool, WorkflowError> {
         let Self { measured, options, published, session } = self;
-        let run = published.run.clone();
-        let home = other.as_ref().map_or(&run, |(home, _)| home);
-        let arrivals = measured.experiment.arrivals.clone();
-        let mut system = measured.experiment.system.clone();
-        let started = &mut measured.started;
-        let mut subject = ValidationSubject::of_run(published.clone(), started);
-        let arm = subject.arm(&base)?;
-        let is_concluded =
-            !(measured.reopens && other.is_none()) && ComparisonLog::open(home)?.is_concluded_for(stage, &arm);
-        if limit.is_some_and(|limit| limit.0 < 4.0 * started.startup.0) && !is_concluded {
-            if !stage.is_again() {
-                let layout = other.as_ref().map_or(String::new(), |(_, layout)| format!(" --layout {layout}"));
-                session.say(&format!(
-                    "NOT CONFIRMED: what is left ({}) is too short for two pairs of launches, each of which takes {} to \
-                     start; `collrules validate {}{layout}` compares the rules with the default",
-                    limit.unwrap_or_default().rounded(),
-                    started.startup,
-                    run.path().display(),
-                ));
-            }
-            return Ok(());
+        let (run, layout) = (published.run.clone(), task.layout());
+        let home = task.other.as_ref().map_or(&run, |(home, _)| home);
+        let most_blocks = match task.stage {
+            Stage::Rules if measured.experiment.searches => MOST_BEFORE_SETTINGS,
+            stage if stage.is_again() => MOST_AGAIN,
+            _ => MOST_BLOCKS,
+        };
+        let Measurement { experiment, started, .. } = &mut **measured;
+        if let Some(short) = task.describe_short_time(started.startup, &run) {
+            session.say(&short);
+            return Ok(false);
         }
-        if stage.is_again() {
-            subject.cells = calls::ruled_cells(&subject);
-        }
-        if let Some((home, layout)) = &other {
-            system.layout = *layout;
-            let measured: BTreeSet<_> =
-                home.manifest()?.plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
-            subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
-            subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
-            if subject.cells.is_empty() {
-                return Ok(());
-            }
+        let mut subject = task.choose_subject(published, started)?;
+        if subject.cells.is_empty() || task.is_too_short(started.startup) {
+            return Ok(false);
         }
         let validating = Validating {
             min_difference: options.criteria.min_gain,
             max_loss: options.max_loss,
             middle: Some(options.criteria.middle),
-            error_rate: options.criteria.error_rate,
+            error_rate: options.criteria.error_rate * published.state.error_share(),
             repair: true,
             seed: options.seed,
             timing: TimingOptions { calls: None, ..options.timing },
             condition: options.condition,
-            ..Validating::new(system)
+            ..Validating::new(SystemOptions {
+                layout: layout.unwrap_or(experiment.system.layout),
+                ..experiment.system.clone()
+            })
         };
-        let most_blocks = match stage {
-            Stage::Rules if measured.experiment.searches => MOST_BEFORE_SETTINGS,
-            _ if stage.is_again() => MOST_AGAIN,
-            _ => MOST_BLOCKS,
-        };
-        let task = ComparisonRequest {
+        let request = ComparisonRequest {
             options: &validating,
-            arrivals,
+            arrivals: experiment.arrivals.clone(),
             home,
-            stage: Some(stage),
-            base,
-            limit,
+            stage: Some(task.stage),
+            base: task.base.clone(),
+            limit: task.limit,
             most_blocks,
-            is_concluded,
         };
-        let ComparisonResult { validation, mut log, stage, .. } =
-            compare_tuning(task, &mut subject, None, started, session).map_err(|error| error.while_tuning(&run))?;
-        let Some(validation) = validation else { return Ok(()) };
-        log.conclude(stage)?;
-        let validation = match (before, validation.round) {
-            (Some(mut before), Some(later)) if stage.is_again() => {
-                before.round.iter_mut().for_each(|round| add_stretch(round, &later, validation.criteria));
-                before
-            }
-            (before, round) => {
-                // What an earlier comparison of the run removed stays removed.
-                let before = match before {
-                    None if !measured.reopens => evidence::validation_of(home)?.0,
-                    before => before,
-                };
-                let reverted = before.map(|before| before.reverted).unwrap_or_default();
-                Validation { reverted, round, ..validation }
-            }
-        };
-        let layouts = OtherLayouts::read(&run, home)?;
-        let untimed = subject.list_untimed(&validation);
-        let validation = remove_unconfirmed(home, started, &mut subject, validation, &untimed, &layouts, session)?;
-        session.tell(Event::Compared { home, validation: &validation });
+        let compared = compare_tuning(request, &mut subject, None, started, session);
+        let Some(found) = compared.map_err(|error| error.while_tuning(&run))?.validation else { return Ok(false) };
+        let found = task.add_earlier(found, &published.state);
+        let (layouts, untimed) = (OtherLayouts::of(published, layout)?, subject.list_untimed(&found));
+        let found = remove_unconfirmed(home, started, &mut subject, found, &untimed, &layouts, session)?;
+        session.tell(Event::Compared { home, validation: &found });
         if let Some(left) = subject.published {
             *published = left;
         }
-        match other {
-            None => published.validation = Some(validation),
-            Some((home, _)) => home.write_validation(&validation)?,
+        match layout {
+            None => published.validation = Some(found),
+            Some(layout) => published.state.set_layout(layout, found),
         }
-        Ok(())
+        Ok(true)
+    }
+}
+
+/// A comparison of the rules of a tuning.
+struct RulesTask {
+    stage: Stage,
+    /// Time for all launches.
+    limit: Option<Seconds>,
+    /// Settings under which they are compared, none of which is the default.
+    base: Settings,
+    /// The earlier comparison, with the ranges that it removed; a later stretch adds to its round.
+    before: Option<Validation>,
+    /// Another layout than that of the run, with its run.
+    other: Option<(RunDir, Layout)>,
+}
+
+impl RulesTask {
+    /// A comparison with the default, in the layout of the run.
+    fn new(stage: Stage, limit: Option<Seconds>) -> Self {
+        Self { stage, limit, base: Settings::new(), before: None, other: None }
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        self.other.as_ref().map(|(_, layout)| *layout)
+    }
+
+    /// Returns true if the time is not enough for two pairs of launches.
+    fn is_too_short(&self, startup: Seconds) -> bool {
+        self.limit.is_some_and(|limit| limit.0 < 4.0 * startup.0)
+    }
+
+    /// The remark that rules are not confirmed for lack of time; none if there is time, or they were compared before.
+    fn describe_short_time(&self, startup: Seconds, run: &RunDir) -> Option<String> {
+        let layout = self.layout().map_or(String::new(), |layout| format!(" --layout {layout}"));
+        let is_short = self.is_too_short(startup) && !self.stage.is_again();
+        is_short.then(|| {
+            format!(
+                "NOT CONFIRMED: what is left ({}) is too short for two pairs of launches, each of which takes {startup} to \
+                 start; `collrules validate {}{layout}` compares the rules with the default",
+                self.limit.unwrap_or_default().rounded(),
+                run.path().display(),
+            )
+        })
+    }
+
+    /// The rules with the cells to compare: later those with a rule, and those that another layout has.
+    fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
+        let mut subject = ValidationSubject::of_run(published.clone(), started);
+        if self.stage.is_again() {
+            subject.cells = calls::ruled_cells(&subject);
+        }
+        if let Some((home, _)) = &self.other {
+            let measured: BTreeSet<_> =
+                home.manifest()?.plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
+            subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
+            subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
+        }
+        Ok(subject)
+    }
+
+    /// A comparison with what earlier ones showed: a later stretch adds to the first one, what was removed stays so, and what
+    /// was decided for the same rules stands unless more launches decide otherwise.
+    fn add_earlier(&self, found: Validation, state: &TuningState) -> Validation {
+        let known = self.layout().map_or(state.validation.as_ref(), |layout| state.in_layout(layout));
+        let mut found = match (&self.before, &found.round) {
+            (Some(before), Some(later)) if self.stage.is_again() => {
+                let mut before = before.clone();
+                before.round.iter_mut().for_each(|round| add_stretch(round, later, found.criteria));
+                before
+            }
+            (before, _) => {
+                let known = before.as_ref().or(known);
+                Validation { reverted: known.map(|known| known.reverted.clone()).unwrap_or_default(), ..found }
+            }
+        };
+        if let Some(earlier) = state.earlier.as_ref().filter(|_| self.base.is_empty() && self.other.is_none()) {
+            found.confirm_from(earlier);
+        }
+        found
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
-use collrules_record::{Cell, Validation};
+use collrules_record::{Cell, Layout, Validation};
 use collrules_rules::words::{counted, some};
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
 use collrules_tuner::validation::CellFacts;
@@ -14,10 +14,10 @@ use collrules_tuner::validation::CellFacts;
 use super::subject::ValidationSubject;
 use crate::analyze::Source;
 use crate::error::WorkflowError;
-use crate::publish::{self, Published};
+use crate::publish::Published;
 use crate::session::Session;
 use crate::start::Started;
-use crate::{TOOL, evidence, prove, tuning};
+use crate::{TOOL, prove, tuning};
 
 /// Cells that a sentence lists at most.
 const LISTED: usize = 4;
@@ -32,14 +32,25 @@ pub(super) struct OtherLayouts {
 }
 
 impl OtherLayouts {
-    /// The layouts of a run other than the one compared in `home`.
-    pub(super) fn read(run: &RunDir, home: &RunDir) -> Result<Self, WorkflowError> {
+    /// The layouts of a run other than one of them, or its own if none is named.
+    pub(super) fn of(published: &Published, layout: Option<Layout>) -> Result<Self, WorkflowError> {
+        let Published { run, manifest, validation, state, .. } = published;
+        let mut all = Vec::new();
+        if let Some(manifest) = manifest.as_ref().filter(|_| layout.is_some()) {
+            all.push((manifest.plan.clone(), validation.as_ref()));
+        }
+        for other in run.layouts()? {
+            let plan = other.manifest()?.plan;
+            if layout != Some(plan.placement.layout) {
+                let known = state.in_layout(plan.placement.layout);
+                all.push((plan, known));
+            }
+        }
         let mut others = Self::default();
-        let all = std::iter::once(run.clone()).chain(run.layouts()?);
-        for other in all.filter(|other| other.path() != home.path()) {
-            match evidence::RulesEvidence::read(&other)?.validation {
-                Some(validation) => others.compared.extend(validation.round),
-                None => others.awaited.extend(other.manifest()?.plan.cells.iter().map(|planned| planned.cell)),
+        for (plan, validation) in all {
+            match validation.and_then(|validation| validation.round.clone()) {
+                Some(round) => others.compared.push(round),
+                None => others.awaited.extend(plan.cells.iter().map(|planned| planned.cell)),
             }
         }
         Ok(others)
@@ -59,10 +70,11 @@ pub(super) fn remove_unconfirmed(
 ) -> Result<Validation, WorkflowError> {
     let Some(mut round) = validation.round.clone() else { return Ok(validation) };
     // What an earlier stretch removed has no rule any more.
-    round.cells.retain(|it| !validation.is_removed(it.cell));
+    let removed = validation.removed();
+    round.cells.retain(|it| !removed.contains(&it.cell));
     for check in &mut validation.checks {
         // What loses in other calls, or may lose, is confirmed in none.
-        let (lost, open): (Vec<Cell>, Vec<Cell>) = (check.losses().collect(), check.unexcluded().collect());
+        let (lost, open): (BTreeSet<Cell>, BTreeSet<Cell>) = (check.losses().collect(), check.unexcluded().collect());
         for cell in &mut round.cells {
             if lost.contains(&cell.cell) {
                 cell.verdict = Outcome::Slower;
@@ -165,14 +177,17 @@ fn analyze_anew(
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let compared = subject.clone();
-    let Some(Published { run, manifest: Some(manifest), findings: before, .. }) = &compared.published else {
+    let Some(published @ Published { run, manifest: Some(manifest), findings: before, .. }) = &compared.published
+    else {
         return Err(unchanged(subject));
     };
     let cells: Vec<Cell> = validation.round.iter().flat_map(|round| &round.cells).map(|it| it.cell).collect();
     let (criteria, policy) = (before.criteria, before.tree.policy);
     let source = Source::of_measured(run, manifest.clone(), session)?;
     let (findings, tuning) = loop {
-        let findings = source.decide_reverting(criteria, policy, &validation.reverted, false)?;
+        let mut reverted = validation.reverted.clone();
+        add_ranges(&mut reverted, published.state.reverted());
+        let findings = source.decide_reverting(criteria, policy, &reverted)?;
         let tuning = tuning::decide(run, &findings, &manifest.pins)?;
         let left = ValidationSubject { tuning: tuning.clone(), ..compared.clone() };
         let is_other = |cell: &Cell| {
@@ -194,10 +209,8 @@ fn analyze_anew(
     let proof = prove::prove(started, run, &tuning, &measured, not_obeyed)?;
     tuning::pin_files(run, &tuning)?;
     let proof = prove::facts(&findings, &proof, started);
-    let settings = subject.published.as_ref().and_then(|published| published.settings.clone());
-    let published = publish::proven(run.clone(), findings, Some(manifest.clone()), tuning.clone(), proof)?;
+    subject.published = Some(Published { findings, tuning: Some(tuning.clone()), proof, ..published.clone() });
     subject.tuning = tuning;
-    subject.published = Some(Published { settings: settings.or(published.settings.clone()), ..published });
     Ok(())
 }
 

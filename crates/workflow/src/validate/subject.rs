@@ -132,9 +132,21 @@ impl ValidationSubject {
         run.map_or(self.tuning.clone(), |run| tuning::as_pinned(run, self.tuning.clone())).settings().by_name()
     }
 
-    /// What tells its launches under some settings from others.
-    pub(super) fn arm(&self, base: &Settings) -> Result<Settings, WorkflowError> {
-        Arms::default().add(self.job().into_iter().chain(base.clone()).collect())
+    /// What tells its launches from others.
+    pub(super) fn arm(&self) -> Result<Settings, WorkflowError> {
+        Arms::default().add(self.job())
+    }
+
+    /// What is known of the tuning in the layout whose results are in a directory.
+    pub(super) fn known_in(&self, home: &RunDir, layout: Layout) -> Result<Option<Validation>, WorkflowError> {
+        let Some(published) = self.published.as_ref().filter(|it| home.path().starts_with(it.run.path())) else {
+            return Ok(home.validation()?.filter(|before| before.is_about(&self.tuning.digests())));
+        };
+        let Published { validation, state, .. } = published;
+        Ok(match home.path() == published.run.path() {
+            true => validation.as_ref().or(state.validation.as_ref()).cloned(),
+            false => state.in_layout(layout).cloned(),
+        })
     }
 
     /// The tuning as the user named it.

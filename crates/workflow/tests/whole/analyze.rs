@@ -17,7 +17,7 @@ fn what_was_reverted_stays_reverted_in_later_analyses() {
     let reverted = published.validation.unwrap().reverted;
     assert!(!reverted.is_empty());
     // Other criteria make other rules, which have another digest.
-    let mut table = published.findings.table;
+    let table = published.findings.table;
     for min_gain in [3, 90, 3] {
         let again = stage.analyze(None, &format!("--min-gain {min_gain}"));
         let kept = again.run.validation().unwrap().unwrap();
@@ -34,7 +34,6 @@ fn what_was_reverted_stays_reverted_in_later_analyses() {
         };
         let is_left = again.findings.cells.iter().all(|found| is_left(found.cell));
         assert_eq!(is_left, kept.round.is_some(), "{min_gain}: other rules were compared");
-        table = again.findings.table;
     }
 }
 
@@ -50,8 +49,6 @@ fn a_validation_of_other_rules_changes_no_decision() {
     let again = stage.analyze(None, "");
     assert_eq!(again.findings.table, published.findings.table);
     assert!(again.validation.is_none());
-    let is_left_out = |remark: &Remark| matches!(remark, Remark::OtherValidation(_));
-    assert!(again.findings.remarks.iter().any(is_left_out), "{:?}", again.findings.remarks);
 }
 
 #[test]

@@ -3,13 +3,16 @@
 use collrules_record::comparison::Stage as Step;
 use collrules_record::rundir::{self, ComparisonLog};
 use collrules_record::settings::RulesUse;
+use collrules_record::{Cell, Seconds};
+use collrules_report::gains::Removal;
 use collrules_report::outcome;
+use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
 
 use crate::agreement::list_unlaunched;
-use crate::stage::{TuningFixture, bcast, tuning, verdicts};
+use crate::stage::{TuningFixture, bcast, options, tuning, verdicts};
 
 /// Rules that lose at 1 MiB, as fresh launches show.
 const DECEIVED: &str = "--simulate=deceptive --sizes 4K,64K,1M --refine 0 --calls 20";
@@ -136,6 +139,45 @@ fn rules_whose_jobs_die_are_refuted_and_removed() {
     assert!(!repaired.loses() && Published::open(&stage.path()).unwrap().findings.changes_nothing());
 }
 
+/// Jobs read the file that `env.sh` names.
+#[test]
+fn a_changed_file_that_jobs_read_is_refused() {
+    let (mut stage, published) = TuningFixture::tuned(DECEIVED);
+    let named = std::fs::read_dir(stage.path().join(rundir::TUNINGS)).unwrap().map(|entry| entry.unwrap().path());
+    let digest = &published.tuning.unwrap().digests()[rundir::RULES];
+    let pinned = named.into_iter().find(|path| path.display().to_string().contains(&digest[..12])).unwrap();
+    std::fs::write(&pinned, "0\n").unwrap();
+    assert!(matches!(Published::open(&stage.path()), Err(WorkflowError::Input(_))));
+    assert!(stage.validate("--budget none").is_err() && stage.resume().is_err());
+    std::fs::remove_file(&pinned).unwrap();
+    assert!(stage.resume().unwrap().is_confirmed() && pinned.is_file());
+}
+
+/// What launches confirmed stays confirmed with more time, unless they show a loss; what the new ones confirm is kept.
+#[test]
+fn more_time_takes_no_confirmation() {
+    const LITTLE: &str = "--simulate=deceptive --np 2:8 --ops bcast,allreduce,alltoall --sizes 1K:64K --no-settings";
+    let mut stage = TuningFixture::new();
+    let mut tuned = |budget: &str, is_first: bool| {
+        let begin = Begin::tuning(options(&format!("{LITTLE} --seed 499 --budget {budget}")), stage.path());
+        let place = if is_first { RunPlace::New(stage.path()) } else { RunPlace::Resumed(stage.path()) };
+        stage.play(|session| tune(&Begin { place, ..begin }, session)).unwrap()
+    };
+    let (first, more) = (tuned("3s", true), tuned("120s", false));
+    let (before, after) = (first.gains(), more.gains());
+    let confirmed = before.iter().filter(|(_, gain)| gain.state.is_confirmed()).map(|(cell, _)| cell);
+    let is_lost = |cell: &Cell| {
+        let is_slower = matches!(after.removal(*cell), Some(Removal::Slower | Removal::SlowerIn(_)));
+        !after.get(*cell).state.is_confirmed() && !is_slower
+    };
+    let lost: Vec<Cell> = confirmed.filter(is_lost).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+    let shared: Vec<_> =
+        after.iter().filter(|(cell, _)| after.removal(*cell) == Some(Removal::Shared)).map(|(cell, _)| cell).collect();
+    assert!(shared.is_empty(), "faster, and removed: {shared:?}");
+    assert!(more.is_confirmed() && list_unlaunched(&more).is_empty(), "{}", more.verdict());
+}
+
 #[test]
 fn rules_that_were_not_compared_under_settings_are_said_to_be_left_out() {
     let (_stage, published) = TuningFixture::tuned(&format!("{HOST} {FOUND} --no-validate"));
@@ -146,4 +188,19 @@ fn rules_that_were_not_compared_under_settings_are_said_to_be_left_out() {
     let mut unsaid = published;
     unsaid.settings.iter_mut().for_each(|found| found.leave_out_rules());
     assert_eq!(count(&unsaid) + 1, said);
+}
+
+/// A budget that decides nothing asks for more.
+#[test]
+fn what_is_undecided_goes_on_with_another_budget() {
+    let words = "--simulate=noise --sizes 4K --refine 0 --no-settings --launches 2 --seed";
+    let undecided = (1..20).find_map(|seed| {
+        let (_, published) = TuningFixture::tuned(&format!("{words} {seed} --budget 2s --calls 8"));
+        published.needs_time().map(|budget| (budget, published.next_command()))
+    });
+    let (budget, next) = undecided.expect("noise decides nothing");
+    assert_eq!(budget, Seconds(4.0));
+    assert!(next.is_some_and(|next| next.contains("--resume") && next.ends_with("--budget 4s")));
+    let (_, endless) = TuningFixture::tuned(&format!("{words} 1 --calls 8"));
+    assert_eq!(endless.needs_time(), None);
 }

@@ -7,6 +7,7 @@ use collrules_record::rundir;
 use collrules_record::validation::{Outcome, ValidatedCell};
 use collrules_record::{HanRule, HanRules, Ranks};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_rules::emit::confirmation;
 use collrules_rules::{Behaviour, Collective, Release, han};
 use collrules_workflow::validate::Validated;
 use collrules_workflow::{WorkflowError, publish};
@@ -29,6 +30,8 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     let long = round.cells.iter().find(|cell| cell.cell == bcast(4 << 20)).unwrap();
     assert!(long.handed && long.verdict == Outcome::Faster, "{long:?}");
     assert!(published.proof.iter().any(|fact| matches!(fact, ProofFact::HanRules { .. })), "{:?}", published.proof);
+    let text = stage.read(rundir::HAN);
+    assert!(published.has_confirmed_rules() && confirmation::mark(&text, false, &[]) == text, "{text}");
     // The tuning is whole, or it is none.
     std::fs::write(published.run.file(rundir::HAN), "1 bcast 1 2 1 1 1 0 tuned\n").unwrap();
     let error = stage.validate("--budget none --repair").map(drop).unwrap_err();

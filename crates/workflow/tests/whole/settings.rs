@@ -5,6 +5,7 @@ use std::path::Path;
 
 use collrules_record::rundir;
 use collrules_record::settings::{RulesUse, SettingsFindings, SettingsVerdict};
+use collrules_record::state::TuningState;
 use collrules_rules::{Collective, Release};
 
 use crate::agreement::contradictions;
@@ -56,7 +57,8 @@ fn planted_settings_are_found_and_what_harms_or_fails_is_removed() {
     for (name, value) in [("btl_sm_eager_limit", "65536"), ("coll_sm_priority", "90")] {
         let mut other = found.clone();
         other.finalists[found.chosen.unwrap()].settings.insert(name.to_owned(), value.to_owned());
-        stage.run().write_settings(&other).unwrap();
+        let state = stage.run().state().unwrap().unwrap();
+        stage.run().write_state(&TuningState { settings: Some(other), ..state }).unwrap();
         let (loses, refuted) = validate(&mut stage, "");
         let whole = refuted.validation.unwrap();
         assert!(loses && whole.failed.is_some() == (name == "coll_sm_priority"));
