@@ -190,10 +190,6 @@ fn what_is_there_is_never_overwritten() {
     let before = fs::read(run.file(MANIFEST)).expect("reads");
     let error = RunDir::create(run.path(), &manifest()).expect_err("is a run already");
     assert_eq!(error, RunDirError::Occupied { path: run.path().to_owned(), found: vec![MANIFEST, SAMPLES] });
-    assert!(
-        error.to_string().ends_with("run already holds manifest.json, samples.csv; choose another --out"),
-        "{error}"
-    );
     assert!(matches!(RunDir::prepare_derived(run.path()), Err(RunDirError::Occupied { .. })));
     assert_eq!(fs::read(run.file(MANIFEST)).expect("reads"), before);
 
