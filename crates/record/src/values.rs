@@ -64,7 +64,7 @@ pub fn collectives(text: &str) -> Result<Vec<Collective>, String> {
     let read = |text: &str| -> Result<Vec<Collective>, String> {
         text.split(',').map(|name| name.parse().map_err(|error| format!("{error}; or all"))).collect()
     };
-    let mut named = read(text).map_err(|why| respell(text, why, &read))?;
+    let mut named = read(text).map_err(|why| respell(text, why, read))?;
     named.sort_unstable();
     named.dedup();
     Ok(named)

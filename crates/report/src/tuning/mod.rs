@@ -58,7 +58,6 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
         answer: answer(context, &gains, overall, (!is_confirmed).then_some(why)),
         origin: place(findings, context),
         blocks,
-        ..Document::default()
     }
 }
 

@@ -1,5 +1,8 @@
 //! Campaigns on machines whose times were recorded: what the order of the plan finds in a part of the time.
 
+// Results, and reasons to skip.
+#![allow(clippy::print_stderr)]
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
