@@ -149,6 +149,10 @@ pub struct CellPlan {
     /// The time by which a rank is late, or the longest gap between arrivals, if the condition does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Seconds>,
+    /// True if the time is likely to jump between the next smaller size and this one: Open MPI's default changes its
+    /// algorithm, or messages exceed an eager limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_jump: bool,
 }
 
 /// A pattern with the ranks that carry it out.
@@ -240,7 +244,8 @@ impl CellPlan {
     /// A cell with these candidates, builtin first.
     pub fn new(cell: Cell, candidates: Vec<Candidate>) -> Self {
         let question = Question::default();
-        Self { cell, candidates, question, shared: Vec::new(), left_out: Vec::new(), weight: None, lateness: None }
+        let (shared, left_out, weight, lateness, is_jump) = (Vec::new(), Vec::new(), None, None, false);
+        Self { cell, candidates, question, shared, left_out, weight, lateness, is_jump }
     }
 }
 

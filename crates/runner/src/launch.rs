@@ -55,6 +55,15 @@ pub struct LaunchCell {
     /// Number of sizes that its decision stands for: if time is short, cells with more per second come first.
     #[serde(default = "one")]
     pub worth: f64,
+    /// The fastest candidate in earlier launches, if they began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fastest: Option<Candidate>,
+    /// Candidates that earlier launches dropped because they are slow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slow: Vec<Candidate>,
+    /// True if the time is likely to jump between the next smaller size and this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_jump: bool,
     /// Time of a round of its candidates, if earlier launches checked them all and the round is long; they are then not
     /// checked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,9 +196,23 @@ impl LaunchCell {
 
 impl From<&CellPlan> for LaunchCell {
     fn from(planned: &CellPlan) -> Self {
-        let CellPlan { cell, weight, lateness, .. } = *planned;
+        let CellPlan { cell, weight, lateness, is_jump, .. } = *planned;
         let (candidates, question) = (planned.candidates.clone(), planned.question.clone());
-        let (least_visits, effort, worth, round, condition) = (1, Effort::Normal, one(), None, None);
-        Self { cell, candidates, question, least_visits, effort, worth, round, weight, lateness, condition }
+        let (least_visits, effort, worth, fastest, slow) = (1, Effort::Normal, one(), None, Vec::new());
+        Self {
+            cell,
+            candidates,
+            question,
+            least_visits,
+            effort,
+            worth,
+            fastest,
+            slow,
+            is_jump,
+            round: None,
+            weight,
+            lateness,
+            condition: None,
+        }
     }
 }

@@ -25,7 +25,8 @@ use collrules_record::obstacle::{CellObstacle, ProgramObstacle};
 use collrules_record::plan::{CellPlan, Schedule, Separate, Skipped};
 use collrules_record::profile::weight::{COVERED, Weight};
 use collrules_record::{Candidate, CandidateName, Cell, Layout, Placement, Plan, Seconds, Survey};
-use collrules_rules::{Behaviour, Choice, Collective, Release, registry};
+use collrules_rules::bits::{default_choices, is_known};
+use collrules_rules::{Behaviour, Bytes, Choice, Collective, Release, registry};
 
 use crate::error::RunnerError;
 pub use equivalent::reasons;
@@ -247,6 +248,7 @@ impl Planner<'_> {
                 "--reference asks for reference algorithms, which none of these collectives has; {WITH_REFERENCE} have"
             )));
         }
+        mark_jumps(&mut cells, release, &self.survey.eager);
         let largest = ranks.last().copied().unwrap_or_default();
         let placement = Placement::new(self.layout, &self.survey.hosts, ranks.iter().copied());
         let separate = self.separate(&cells, launches);
@@ -337,6 +339,23 @@ impl Planner<'_> {
             all.into_iter().filter(|collective| self.survey.not_switchable.contains(collective)).collect();
         let series = if collectives.is_empty() { 0 } else { launches.max(SERIES) };
         Separate { collectives, series }
+    }
+}
+
+/// Marks the cells between which and the next smaller size times are likely to jump.
+fn mark_jumps(cells: &mut [CellPlan], release: Release, eager: &BTreeMap<String, Bytes>) {
+    let default = |cell: Cell| {
+        let bytes = cell.bytes.0;
+        let choices = default_choices(release, cell.collective, cell.ranks, &(bytes..=bytes))?;
+        choices.first().filter(|_| is_known(release)).map(|(choice, _)| *choice)
+    };
+    let line = |planned: &CellPlan| (planned.cell.collective, planned.cell.ranks);
+    for line in cells.chunk_by_mut(|one, other| line(one) == line(other)) {
+        for at in 1..line.len() {
+            let (below, above) = (line[at - 1].cell, line[at].cell);
+            let exceeds = |limit: &Bytes| below.bytes <= *limit && *limit < above.bytes;
+            line[at].is_jump = default(below) != default(above) || eager.values().any(exceeds);
+        }
     }
 }
 

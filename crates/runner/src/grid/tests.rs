@@ -118,6 +118,21 @@ fn bounds_on_requests_are_tried_where_a_file_can_say_them() {
 }
 
 #[test]
+fn times_jump_where_the_default_changes_and_beyond_eager_limits() {
+    let sizes = [1, 4, 8, 1024, 4096, 8192, 16384].map(Bytes);
+    let grid = |collective| Grid { ranks: vec![Ranks(2)].into(), sizes: sizes.into(), ..grid(&[collective]) };
+    let mut survey = survey(Release::V5_0);
+    let mut jumps = |collective| -> Vec<u64> {
+        survey.eager = [("sm".to_owned(), Bytes(4096))].into();
+        let plan = planned(&grid(collective), Layout::Block, &survey).expect("a plan");
+        plan.cells.iter().filter(|planned| planned.is_jump).map(|planned| planned.cell.bytes.0).collect()
+    };
+    // Recursive doubling below 8 B, ring from 4096 B on, and so on.
+    assert_eq!(jumps(Collective::Allreduce), [8, 4096, 8192, 16384]);
+    assert_eq!(jumps(Collective::Bcast), [8192], "its decision is not known");
+}
+
+#[test]
 fn what_cannot_be_switched_gets_launches_of_its_own() {
     let both = [Collective::Allgatherv, Collective::Bcast];
     let automatic = plan(&grid(&both), Release::V5_0).separate;

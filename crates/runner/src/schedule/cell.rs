@@ -79,6 +79,8 @@ pub(super) struct CellState {
     pub(super) least_visits: u32,
     /// Candidates that a file may choose; only these may be dropped merely for being slow.
     choices: Vec<usize>,
+    /// Candidates that are slow at neighbouring sizes.
+    slow_around: Vec<usize>,
     points: Vec<PointState>,
 }
 
@@ -135,6 +137,7 @@ impl CellState {
             groups: vec![Group::Permitted; casts],
             least_visits: 1,
             choices: Vec::new(),
+            slow_around: Vec::new(),
             points: vec![PointState { fastest: f64::INFINITY, ..PointState::default() }; casts],
         }
     }
@@ -225,6 +228,38 @@ impl CellState {
             }
         }
         self.remove(unpaid)
+    }
+
+    /// Removes candidates that are slow at neighbouring sizes, by place, with these sizes in words; but not the one with the
+    /// shortest check, so that there is something to compare.
+    pub(super) fn drop_slow_around(&mut self, slow: Vec<(usize, String)>, checks: &[f64]) -> Vec<(usize, String)> {
+        let took = |place: &usize| checks.get(*place).copied().unwrap_or_default();
+        let stays = self.competitors().min_by(|a, b| took(a).total_cmp(&took(b)));
+        let is_out =
+            |place: &usize| self.active.contains(place) && self.choices.contains(place) && Some(*place) != stays;
+        let out = slow.into_iter().filter(|(place, _)| is_out(place));
+        let why = |around| format!("it takes more than {FINAL_FACTOR} times as long as the best {around}");
+        let out: Vec<(usize, String)> = out.map(|(place, around)| (place, why(around))).collect();
+        self.slow_around = out.iter().map(|(place, _)| *place).collect();
+        self.remove(out)
+    }
+
+    /// The fastest candidate.
+    pub(super) fn fastest(&self) -> Option<usize> {
+        let medians = self.medians();
+        let timed = self.active.iter().filter_map(|place| Some((*place, medians[*place]?)));
+        timed.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(place, _)| place)
+    }
+
+    /// Choices that take [`FINAL_FACTOR`] times as long as the leader of their group, here or around.
+    pub(super) fn list_slow(&self) -> Vec<usize> {
+        let medians = self.medians();
+        let is_slow = |place: &usize| {
+            let best = self.leader(self.groups[*place], |other| medians[other]).and_then(|best| medians[best]);
+            medians[*place].zip(best).is_some_and(|(own, best)| own > FINAL_FACTOR * best)
+        };
+        let here = self.choices.iter().copied().filter(is_slow);
+        here.chain(self.slow_around.iter().copied()).collect()
     }
 
     /// Removes candidates that are so much slower than the leader of their group that later launches need not time

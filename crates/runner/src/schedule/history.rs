@@ -36,11 +36,9 @@ const BEATEN_DEVIATIONS: f64 = 2.5;
 /// Visits that a decision needs, by which a test among many others is significant.
 pub(crate) const DECISION_VISITS: u32 = 9;
 
-/// One of so many sizes is measured first.
+/// One of so many sizes is measured first, and one of so many communicators.
 const COARSE: usize = 4;
-
-/// Factor on the worth of a cell whose visits have begun: with fewer visits than a decision needs they are worth nothing.
-const BEGUN: f64 = 16.0;
+const COARSE_RANKS: usize = 2;
 
 /// Largest factor between equally good candidates.
 const ALIKE: f64 = 1.03;
@@ -51,6 +49,8 @@ pub(crate) struct History {
     plan: Plan,
     cells: BTreeMap<Cell, CellHistory>,
     ended: BTreeSet<(Cell, Candidate)>,
+    /// Those that ended because they are slow.
+    slow: BTreeSet<(Cell, Candidate)>,
     /// Seconds that finished launches and the current one report.
     past: f64,
     current: f64,
@@ -71,8 +71,8 @@ struct CellHistory {
 impl History {
     /// The history of a campaign without measurements, in which all candidates are measured together.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let (cells, ended) = (BTreeMap::new(), BTreeSet::new());
-        Self { plan: plan.clone(), cells, ended, past: 0.0, current: 0.0, launches: 0, spread: None }
+        let (cells, ended, slow) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        Self { plan: plan.clone(), cells, ended, slow, past: 0.0, current: 0.0, launches: 0, spread: None }
     }
 
     /// Takes in rows, in the order in which they were written: those of an event, or of an earlier part of the
@@ -93,6 +93,9 @@ impl History {
                 }
                 Row::Ended(point) => {
                     self.ended.insert((point.cell, point.candidate));
+                    if matches!(point.ended, EndReason::Dropped(_)) {
+                        self.slow.insert((point.cell, point.candidate));
+                    }
                 }
                 // No decision about spending time uses them.
                 Row::Pattern(_) | Row::EndedCast(_) => {}
@@ -149,15 +152,18 @@ impl History {
         wanted: impl Fn(Cell, Candidate) -> bool,
     ) -> Option<LaunchPlan> {
         let wanted = |cell, candidate| !self.ended.contains(&(cell, candidate)) && wanted(cell, candidate);
-        let worth = self.worth();
+        let worth = strides(self.plan.cells.iter().map(|planned| planned.cell));
         let cells = self.plan.cells.iter().map(|planned| {
             let candidates = planned.candidates.iter().copied().filter(|candidate| wanted(planned.cell, *candidate));
             let effort = self.effort(planned.cell, &self.plan.schedule);
             let candidates: Vec<Candidate> = candidates.collect();
             let round = self.long_round(planned.cell, &candidates).map(Seconds);
             let least_visits = self.least_visits(planned, launch);
-            let worth = worth.get(&planned.cell).copied().unwrap_or(1.0);
-            LaunchCell { candidates, least_visits, effort, worth, round, ..LaunchCell::from(planned) }
+            let worth = worth[&planned.cell];
+            let fastest = self.ranking(planned.cell).first().map(|(candidate, _)| *candidate);
+            let slow = planned.candidates.iter().filter(|one| self.slow.contains(&(planned.cell, **one)));
+            let slow = slow.copied().collect();
+            LaunchCell { candidates, least_visits, effort, worth, fastest, slow, round, ..LaunchCell::from(planned) }
         });
         let comparable = |planned: &LaunchCell| {
             planned.candidates.first() == Some(&Candidate::Builtin) && planned.candidates.len() > 1
@@ -224,28 +230,6 @@ impl History {
         planned.question.least_visits().max(of_decision).saturating_sub(made).div_ceil(left).max(1)
     }
 
-    /// Number of sizes that the decision of each cell stands for, according to earlier launches: more if the choice changes
-    /// there. Cells that were begun come before all others.
-    fn worth(&self) -> BTreeMap<Cell, f64> {
-        let mut worth = strides(self.plan.cells.iter().map(|planned| planned.cell));
-        let mut line: Vec<(&Cell, &mut f64)> = worth.iter_mut().collect();
-        for line in line.chunk_by_mut(|a, b| (a.0.collective, a.0.ranks) == (b.0.collective, b.0.ranks)) {
-            let best: Vec<Option<Candidate>> =
-                line.iter().map(|(cell, _)| self.ranking(**cell).first().map(|(candidate, _)| *candidate)).collect();
-            for (place, (_, worth)) in line.iter_mut().enumerate() {
-                let below = best[..place].iter().rev().find_map(|best| *best);
-                let above = best[place..].iter().find_map(|best| *best);
-                **worth *= match (best[place], below.zip(above)) {
-                    (Some(_), _) => BEGUN,
-                    (None, Some((below, above))) if below == above => 0.5,
-                    (None, Some(_)) => 2.0,
-                    (None, None) => 1.0,
-                };
-            }
-        }
-        worth
-    }
-
     /// Returns the time of a round of these candidates, if all were timed and it exceeds that of a first visit.
     fn long_round(&self, cell: Cell, candidates: &[Candidate]) -> Option<f64> {
         let share = first_share(&self.plan.schedule, self.plan.cells.len() + self.plan.patterns.len());
@@ -289,18 +273,23 @@ impl History {
 }
 
 /// Number of sizes that the decision of each of these cells stands for, if nothing is known: every 4th size of a
-/// collective on a communicator comes first, and the largest, then every 2nd.
+/// collective on a communicator comes first, and the largest, then every 2nd; and every 2nd communicator, and the largest.
 pub(crate) fn strides(cells: impl Iterator<Item = Cell>) -> BTreeMap<Cell, f64> {
     let mut cells: Vec<Cell> = cells.collect();
     cells.sort_unstable();
+    let stride = |place: usize, count: usize, coarse: usize| match place {
+        place if place.is_multiple_of(coarse) || place + 1 == count => coarse as f64,
+        place if place.is_multiple_of(2) => 2.0,
+        _ => 1.0,
+    };
     let mut strides = BTreeMap::new();
-    for line in cells.chunk_by(|a, b| (a.collective, a.ranks) == (b.collective, b.ranks)) {
-        let stride = |place: usize| match place {
-            place if place % COARSE == 0 || place + 1 == line.len() => COARSE as f64,
-            place if place % 2 == 0 => 2.0,
-            _ => 1.0,
-        };
-        strides.extend(line.iter().enumerate().map(|(place, cell)| (*cell, stride(place))));
+    for of_collective in cells.chunk_by(|a, b| a.collective == b.collective) {
+        let lines: Vec<&[Cell]> = of_collective.chunk_by(|a, b| a.ranks == b.ranks).collect();
+        for (row, line) in lines.iter().enumerate() {
+            let of_ranks = stride(row, lines.len(), COARSE_RANKS);
+            let of_sizes = |place: usize| stride(place, line.len(), COARSE);
+            strides.extend(line.iter().enumerate().map(|(place, cell)| (*cell, of_ranks * of_sizes(place))));
+        }
     }
     strides
 }

@@ -6,12 +6,14 @@
 //! | `visit` | a visit, and the confidence of its consequences |
 //! | `cell` | precision of a cell, and which candidates rest or are dropped |
 //! | `costs` | expected times of calls that were not made |
+//! | `neighbours` | the nearest known cells around a cell |
 //! | `waves` | which cells come next if time is short |
 //! | `history` | results of the launches so far, and the division of the next one's time |
 
 mod cell;
 mod costs;
 pub(crate) mod history;
+mod neighbours;
 #[cfg(test)]
 mod tests;
 mod visit;
@@ -204,6 +206,8 @@ impl Scheduler {
             // The first call in a launch sets up connections, which says nothing.
             dropped = state.drop_hopeless(checks, |place| self.familiar.contains(&players[place]));
             dropped.extend(left.into_iter().flat_map(|left| state.drop_unpaid(checks, left)));
+            let slow = self.waves.as_ref().map_or_else(Vec::new, |waves| waves.list_slow(cell));
+            dropped.extend(state.drop_slow_around(slow, checks));
         }
         self.familiar.extend(players);
         if state.is_worth_timing() {
@@ -239,6 +243,9 @@ impl Scheduler {
         if state.is_compared && !settings.keep_slow {
             dropped = state.drop_beaten();
             state.rest(settings.drop_factor);
+        }
+        if let Some(waves) = self.waves.as_mut().filter(|_| state.has_least_visits()) {
+            waves.decide(visit.cell, state.fastest(), &state.list_slow());
         }
         if state.is_finished(&settings) {
             self.unfinished.remove(&visit.cell);

@@ -48,7 +48,7 @@ fn drive(plan: &LaunchPlan, times: [f64; 3], failed: &[usize]) -> (Vec<Vec<u32>>
 
 #[test]
 fn precise_cells_end_and_beaten_candidates_are_dropped() {
-    let schedule = Schedule::default();
+    let schedule = Schedule { budget: None, ..Schedule::default() };
     let (rounds, why) = drive(&plan(5, schedule), [1e-5, 1.1e-5, 9e-5], &[]);
     for cell in rounds {
         assert_eq!(cell[0], schedule.min_rounds);
@@ -60,7 +60,7 @@ fn precise_cells_end_and_beaten_candidates_are_dropped() {
 
 #[test]
 fn a_long_check_tells_who_is_hopeless_once_connections_are_up() {
-    let schedule = Schedule::default();
+    let schedule = Schedule { budget: None, ..Schedule::default() };
     let timed = |times, schedule| {
         let (rounds, _) = drive(&plan(5, schedule), times, &[]);
         rounds.iter().filter(|cell| cell[2] > 0).count()
@@ -203,6 +203,45 @@ fn cells_that_stand_for_many_come_first_and_long_ones_last() {
     assert_eq!(next(15.0), [1]);
     assert_eq!(next(1000.0), [0; 0], "it takes too long");
     assert_eq!(next(1e9), [3]);
+}
+
+#[test]
+fn what_is_slow_on_both_sides_is_not_timed_in_between() {
+    let mut plan = plan(9, Schedule { budget: Some(Seconds(1e4)), ..Schedule::default() });
+    for (power, planned) in plan.cells.iter_mut().enumerate() {
+        planned.cell.bytes = Bytes(1 << power);
+    }
+    let strides = history::strides(plan.cells.iter().map(|planned| planned.cell));
+    plan.cells.iter_mut().for_each(|planned| planned.worth = strides[&planned.cell]);
+    let timed = |plan: &LaunchPlan| -> Vec<bool> {
+        drive(plan, [0.1, 0.11, 0.25], &[]).0.iter().map(|rounds| rounds[2] > 0).collect()
+    };
+    let every_4th = [true, false, false, false, true, false, false, false, true];
+    assert_eq!(timed(&plan), every_4th);
+    plan.schedule.keep_slow = true;
+    assert_eq!(timed(&plan), [true; 9]);
+    plan.schedule = Schedule { budget: None, ..Schedule::default() };
+    assert_eq!(timed(&plan), [true; 9], "without a budget there is time for all");
+}
+
+#[test]
+fn sizes_come_first_around_which_something_changes() {
+    let mut plan = plan(9, Schedule { budget: Some(Seconds(100.0)), ..Schedule::default() });
+    plan.cells.iter_mut().for_each(|planned| planned.cell.bytes = Bytes(planned.cell.bytes.0 + 1000));
+    let next = |plan: &LaunchPlan, fastest: [usize; 3]| {
+        let mut waves = Waves::of_launch(plan).expect("is limited");
+        for (cell, fastest) in [0, 4, 8].into_iter().zip(fastest) {
+            waves.learn(cell, 3.0, 3);
+            waves.decide(cell, Some(fastest), &[]);
+        }
+        // A quarter of the time is for one of those that are left.
+        let waiting = |cell: usize| if [0, 4, 8].contains(&cell) { 1e3 } else { 20.0 };
+        waves.begin(0.0, 100.0, |cell, _| waiting(cell)).to_vec()
+    };
+    assert_eq!(next(&plan, [1, 1, 2]), [5]);
+    assert_eq!(next(&plan, [2, 1, 1]), [1]);
+    plan.cells[7].is_jump = true;
+    assert_eq!(next(&plan, [1, 1, 1]), [5]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod drift;
 mod evidence;
 mod han;
 mod layouts;
+mod recorded;
 mod repair;
 mod resume;
 mod settings;
