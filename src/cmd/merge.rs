@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use collrules_record::manifest::{self, SourceRun};
+use collrules_record::manifest::{self, IMPORTED, SourceRun};
 use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{self, CLOCK, RunDir, SAMPLES};
 use collrules_record::{Candidate, Cell, Manifest, Placement, Plan, digest};
@@ -238,7 +238,9 @@ fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
         let host = manifest.host.get("Host").cloned().unwrap_or_default();
         for cell in cells {
             let key = (manifest.started.clone(), host.clone(), manifest.plan.seed, cell.to_string());
-            if let Some(other) = begun.insert(key, path).filter(|other| *other != path) {
+            // Imports of several tables may begin in the same second.
+            let other = begun.insert(key, path).filter(|other| *other != path && manifest.backend != IMPORTED);
+            if let Some(other) = other {
                 return refuse(other, path, "were begun at the same time, on the same host, with the same seed");
             }
         }
