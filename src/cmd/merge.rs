@@ -234,16 +234,6 @@ fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
     };
     for MergeInput { run, manifest, samples } in parts {
         let path = run.path();
-        let cells: BTreeSet<Cell> = manifest.plan.cells.iter().map(|planned| planned.cell).collect();
-        let host = manifest.host.get("Host").cloned().unwrap_or_default();
-        for cell in cells {
-            let key = (manifest.started.clone(), host.clone(), manifest.plan.seed, cell.to_string());
-            // Imports of several tables may begin in the same second.
-            let other = begun.insert(key, path).filter(|other| *other != path && manifest.backend != IMPORTED);
-            if let Some(other) = other {
-                return refuse(other, path, "were begun at the same time, on the same host, with the same seed");
-            }
-        }
         let mut rows: BTreeMap<&str, String> = BTreeMap::new();
         for (launch, row) in samples.lines().skip(HEAD).filter_map(|row| row.split_once(',')) {
             let all = rows.entry(launch).or_default();
@@ -253,6 +243,16 @@ fn refuse_copies(parts: &[MergeInput]) -> Result<(), WorkflowError> {
         for rows in rows.into_values().filter(|rows| rows.lines().nth(1).is_some()) {
             if let Some(other) = launches.insert(digest(rows.as_bytes()), path) {
                 return refuse(other, path, "hold the same samples of a launch");
+            }
+        }
+        let cells: BTreeSet<Cell> = manifest.plan.cells.iter().map(|planned| planned.cell).collect();
+        let host = manifest.host.get("Host").cloned().unwrap_or_default();
+        for cell in cells {
+            let key = (manifest.started.clone(), host.clone(), manifest.plan.seed, cell.to_string());
+            // Imports of several tables may begin in the same second.
+            let other = begun.insert(key, path).filter(|other| *other != path && manifest.backend != IMPORTED);
+            if let Some(other) = other {
+                return refuse(other, path, "were begun at the same time, on the same host, with the same seed");
             }
         }
     }
