@@ -92,8 +92,8 @@ impl Waves {
     /// The candidates of a cell, by place, that are clearly slower at the nearest known sizes on both sides, or on the
     /// nearest known numbers of ranks, with these sizes in words.
     ///
-    /// By public data of Summit and PEAK (ORNL), none of a fifth of all candidates is the best, or within 3 % of it, if it
-    /// takes twice as long as the best on both sides, also at every 4th size.
+    /// By public data of Summit and PEAK (ORNL), a fifth of all candidates take twice as long as the best on both sides, up to
+    /// two sizes or numbers of ranks away; none of these is the best in between, or within 3 % of it.
     pub(super) fn list_slow(&self, cell: usize) -> Vec<(usize, String)> {
         let is_known = |other: usize| self.known[other].fastest.is_some();
         let Some(planned) = self.cells.get(cell) else { return Vec::new() };
