@@ -5,8 +5,8 @@
 //! if no loss is left, this needs no correction for their number. A loss is shown if the interval lies below the limit, or
 //! the adjusted p value is small enough for a loss as large as the limit. The printed intervals are those of these verdicts.
 //!
-//! Neighbouring sizes are not independent questions: what a setting does to calls, it does to those of a class of sizes. So
-//! a loss may be excluded for the mean of a class, and for each of its members only one that is several times as large.
+//! Neighbouring sizes are not independent questions: a setting affects all calls of a size class alike. So a loss may be
+//! excluded for the mean of a class, and for each of its members only one that is several times as large.
 
 use std::collections::BTreeMap;
 

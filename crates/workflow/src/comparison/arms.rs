@@ -29,7 +29,7 @@ impl Arms {
     }
 
     /// The settings of all arms.
-    pub(crate) fn jobs(&self) -> Vec<Settings> {
+    pub(crate) fn settings_of_jobs(&self) -> Vec<Settings> {
         self.jobs.values().filter(|job| !job.is_empty()).cloned().collect()
     }
 }

@@ -137,9 +137,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
         Some(MemoryUse { default: of(&Settings::new())?, settings: of(arm)?, peers: self.ranks.0.saturating_sub(1) })
     }
 
-    /// The mean time of a launch in the last block of a stage, or the planned one.
+    /// The mean time of a launch in the last block of a stage, without those that failed: a job that hangs is not planned
+    /// again. Without one, the planned time.
     fn mean_seconds(&self, stage: Stage, subjects: usize) -> f64 {
-        let own = || self.log.launches().iter().filter(|launch| launch.stage == stage);
+        let is_own = |launch: &&ArmLaunch| launch.stage == stage && launch.outcome.is_ok();
+        let own = || self.log.launches().iter().filter(is_own);
         let last = own().map(|launch| launch.block).max();
         let times: Vec<f64> = own().filter(|it| Some(it.block) == last).map(|launch| launch.seconds.0).collect();
         let measuring = measuring_time(self.schedule.startup, subjects);
@@ -494,7 +496,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         }
         let plan = |arm: &Settings| {
             let settings = self.arms.job(arm);
-            let mut compared = self.arms.jobs();
+            let mut compared = self.arms.settings_of_jobs();
             compared.push(settings.clone());
             LaunchPlan {
                 patterns: patterns.clone(),
