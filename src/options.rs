@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use collrules_record::condition::{Arrival, Condition};
-use collrules_record::manifest;
 use collrules_record::options::{Jobs, Launching};
+use collrules_record::rundir;
 use collrules_workflow::WorkflowError;
 
 use crate::session::FAILURES;
 
-/// The named directory, or a new one; its name has the time, so that calls do not collide.
+/// The named directory, or a new one.
 pub(crate) fn named_or_new(out: Option<&Path>, what: &str) -> PathBuf {
-    out.map_or_else(|| PathBuf::from(format!("collrules-{what}-{}", manifest::stamp())), Path::to_owned)
+    out.map_or_else(|| rundir::unused_here(what), Path::to_owned)
 }
 
 /// Options of the session, which do not change what is measured.

@@ -23,6 +23,7 @@ use collrules_runner::grid;
 use collrules_workflow::WorkflowError;
 
 use crate::args;
+use crate::options::named_or_new;
 use crate::screen::{self, wrapped};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Submit) -> Result<(), WorkflowError> {
     let command = command(args)?;
     args.nodes.iter().try_for_each(|nodes| refuse_unusable(&command, Ranks(nodes.saturating_mul(args.job.ppn))))?;
     let system = system(args)?;
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("collrules-run-{}", manifest::stamp())));
+    let out = named_or_new(args.out.as_deref(), "run");
     let out = std::path::absolute(&out).map_err(|cause| WorkflowError::open(&out, cause))?;
     for nodes in &args.nodes {
         let directory = if args.nodes.len() > 1 { out.join(format!("nodes-{nodes}")) } else { out.clone() };

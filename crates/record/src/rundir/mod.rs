@@ -25,7 +25,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::file::{digest, digest_so_far};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, stamp};
 use journal::{FilesState, Journal, JournalText};
 
 use bounded::read_if_there;
@@ -131,6 +131,11 @@ pub fn unused(directory: &Path, name: &str) -> PathBuf {
         path = directory.join(format!("{name}-{number}"));
     }
     path
+}
+
+/// A new directory for results in the working directory, by what they are and the time: `collrules-run-20261121-153000`.
+pub fn unused_here(what: &str) -> PathBuf {
+    unused(Path::new(""), &format!("collrules-{what}-{}", stamp()))
 }
 
 impl RunDir {

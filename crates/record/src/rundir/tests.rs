@@ -185,6 +185,15 @@ fn a_torn_last_line_is_cut_off() {
 }
 
 #[test]
+fn new_directories_of_one_second_have_names_of_their_own() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let first = unused(scratch.path(), "run");
+    fs::create_dir(&first).expect("creates");
+    assert_eq!(first, scratch.path().join("run"));
+    assert_eq!(unused(scratch.path(), "run"), scratch.path().join("run-2"));
+}
+
+#[test]
 fn what_is_there_is_never_overwritten() {
     let (_scratch, run) = new_run();
     let before = fs::read(run.file(MANIFEST)).expect("reads");

@@ -1,7 +1,7 @@
 //! The tuning to compare, with the analysis behind it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use collrules_record::findings::CellFinding;
 
@@ -265,7 +265,7 @@ impl ValidationSubject {
         if let Some(run) = self.run().filter(|run| out.is_none_or(|out| rundir::is_same_file(out, run.path()))) {
             return Ok(run.clone());
         }
-        let out = out.map_or_else(default_home, Path::to_owned);
+        let out = out.map_or_else(|| rundir::unused_here("validation"), Path::to_owned);
         // An earlier one is resumed.
         if !out.join(rundir::COMPARISON).exists() {
             return Ok(RunDir::prepare_derived(out)?);
@@ -309,9 +309,4 @@ impl ValidationSubject {
              compare it with; switch it off there for the comparison",
         )))
     }
-}
-
-/// Default directory for results of a file outside of runs.
-fn default_home() -> PathBuf {
-    PathBuf::from(format!("collrules-validation-{}", collrules_record::manifest::stamp()))
 }
