@@ -258,7 +258,7 @@ fn tunings_that_are_killed_and_resumed_end_as_if_they_had_not_been() {
 
 #[test]
 #[ignore = "takes an hour"]
-fn thousands_of_killed_tunings_end_as_if_they_had_not_been() {
+fn long_series_of_killed_tunings_end_as_if_they_had_not_been() {
     count_surviving(25..=1000);
     count_surviving(1004..=1500);
 }
