@@ -241,10 +241,16 @@ impl Outcome {
 }
 
 impl Validation {
-    /// Adds what an earlier comparison of the same files found for cells and calls that this one left out, or did not decide.
+    /// Adds what an earlier comparison of the same files found for cells and calls that this one left out, or did not decide. A
+    /// control that is off remains; an earlier comparison with one shows nothing.
     pub fn complete_from(&mut self, before: &Validation) {
+        if before.control_that_is_off().is_some() {
+            return;
+        }
+        let off = self.control_that_is_off();
         if let (Some(round), Some(before)) = (&mut self.round, &before.round) {
             round.complete_from(before);
+            round.control = off.or(round.control);
         }
         for check in &before.checks {
             match self.checks.iter_mut().find(|own| own.condition == check.condition) {
@@ -254,8 +260,11 @@ impl Validation {
         }
     }
 
-    /// Lets what an earlier comparison decided for the same rule stand where this one decides less.
+    /// Lets what an earlier comparison decided for the same rule stand where this one decides less, unless its control is off.
     pub fn confirm_from(&mut self, before: &Validation) {
+        if before.control_that_is_off().is_some() {
+            return;
+        }
         if let (Some(round), Some(before)) = (&mut self.round, &before.round) {
             round.confirm_from(before);
         }
@@ -403,6 +412,41 @@ mod tests {
         }
     }
 
+    fn of_round(round: Round) -> Validation {
+        Validation {
+            format: FORMAT,
+            rules: String::new(),
+            version: "5.0.0".parse().expect("a version"),
+            settings: BTreeMap::new(),
+            digests: Digests::new(),
+            criteria: ValidationCriteria::default(),
+            round: Some(round),
+            reverted: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// Results beside a control that is off confirm nothing later, and such a control is not replaced by an earlier one.
+    #[test]
+    fn a_control_that_is_off_confirms_nothing_in_another_comparison() {
+        let control = |point: f64| Estimate { point, low: Some(point), high: Some(point), level: 0.99, samples: 9 };
+        let with = |verdict, speedup, pairs| {
+            let control = Some(control(speedup));
+            of_round(Round { pairs, cells: vec![cell(1, 1.4, verdict)], control, ..Round::default() })
+        };
+        let (faster, open) = (Outcome::Faster, Outcome::Undecided);
+        type Combine = fn(&mut Validation, &Validation);
+        let is_confirmed = |combine: Combine, mut later: Validation, before: Validation| {
+            combine(&mut later, &before);
+            later.is_confirmed()
+        };
+        for combine in [Validation::complete_from as Combine, Validation::confirm_from] {
+            assert!(is_confirmed(combine, with(open, 1.0, 2), with(faster, 1.0, 9)));
+            assert!(!is_confirmed(combine, with(open, 1.0, 2), with(faster, 1.2, 9)), "the earlier one is off");
+            assert!(!is_confirmed(combine, with(faster, 1.2, 2), with(faster, 1.0, 9)), "the later one is off");
+        }
+    }
+
     /// A look that decides nothing takes away nothing; a shown loss takes the place of a gain, and what was shown for another
     /// rule counts for none.
     #[test]
@@ -472,15 +516,8 @@ mod tests {
         let slower = cell(1, 0.5, Outcome::Slower);
         let control = ValidatedCell { served: Choice::BUILTIN, control: true, ..slower.clone() };
         let with = |cells: Vec<ValidatedCell>, settings: usize, repaired: Vec<Cell>| Validation {
-            format: FORMAT,
-            rules: String::new(),
-            version: "5.0.0".parse().expect("a version"),
             settings: (0..settings).map(|name| (name.to_string(), String::new())).collect(),
-            digests: Digests::new(),
-            criteria: ValidationCriteria::default(),
-            round: Some(Round { cells, repaired, ..Round::default() }),
-            reverted: Vec::new(),
-            checks: Vec::new(),
+            ..of_round(Round { cells, repaired, ..Round::default() })
         };
         assert!(with(vec![slower.clone()], 2, Vec::new()).loses());
         assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was reverted");
