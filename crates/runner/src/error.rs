@@ -173,11 +173,17 @@ pub enum RunnerError {
     /// The worker stopped, for this reason.
     #[error("the worker had to stop: {0}")]
     WorkerFailed(String),
-    /// Controller and worker have different protocols.
-    #[error("the worker speaks protocol {worker}, this program {ours}: they come from different builds")]
+    /// The worker is of another version.
+    #[error(
+        "`{}` belongs to another version of collrules (its protocol is {theirs}, that of this program {ours}): remove it, or \
+         name another with --worker",
+        worker.display()
+    )]
     Protocol {
+        /// The worker.
+        worker: PathBuf,
         /// Protocol of the worker.
-        worker: u32,
+        theirs: u32,
         /// Protocol of this program.
         ours: u32,
     },
