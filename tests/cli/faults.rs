@@ -138,6 +138,8 @@ fn a_worker_for_another_interface_is_refused_with_the_command_that_builds_the_ri
         ran.complains(&remedy);
         let doctor = run(&["doctor"]).exits(4);
         doctor.says(&remedy);
+        doctor.says("and the Open MPI in");
+        assert!(doctor.stdout.contains("\nproblem  worker "), "{}", doctor.stdout);
         // One for that interface, named by it, would be taken: a copy of ours that says so.
         let ours = fs::read(env!("CARGO_BIN_EXE_collrules-worker")).unwrap();
         let place = ours.windows(10).position(|name| name == b"libmpi.so.").expect("it is linked with MPI");

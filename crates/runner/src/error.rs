@@ -42,10 +42,15 @@ pub enum RunnerError {
     },
     /// No worker program was found.
     #[error(
-        "no `collrules-worker` found next to this program, in ~/.local/share/collrules or in PATH: build it with \
-         `collrules worker build --for PREFIX`{0}, or name it with --worker"
+        "no `collrules-worker`{needed} found next to this program, in ~/.local/share/collrules or in PATH: build it with \
+         `{remedy}`, or name it with --worker"
     )]
-    NoWorker(String),
+    NoWorker {
+        /// The MPI libraries of the installation, with a preposition; empty if unknown.
+        needed: String,
+        /// The command that builds a suitable worker.
+        remedy: String,
+    },
     /// The named worker is not a file.
     #[error("--worker names `{}`, which is not a file", _0.display())]
     NoSuchWorker(PathBuf),
