@@ -109,7 +109,11 @@ impl Columns {
             FOREIGN.iter().any(|foreign| words.contains(&format!("_{foreign}_")))
         };
         if let Some(column) = self.columns.iter().find(|column| is_foreign(column) && !self.has(Role::Collective)) {
-            return Err(ImportError::ForeignTable { column: column.name.clone(), header: short(line) });
+            return Err(ImportError::Doubtful(format!(
+                "the column {} is of another kind of benchmark, and nothing says what its sizes and times are: {}",
+                column.name,
+                short(line)
+            )));
         }
         if self.layout == TableFormat::Algorithms {
             return Ok(self);
@@ -119,11 +123,15 @@ impl Columns {
             if let Some(role) = column.role.filter(is_single)
                 && self.columns[..place].iter().any(|other| other.role == Some(role))
             {
-                return Err(ImportError::RepeatedColumn { column: role.name(), header: short(line) });
+                let what = format!("the header has the column {role} more than once: {}", short(line));
+                return Err(ImportError::Doubtful(what));
             }
         }
         for column in self.columns.iter_mut().filter(|column| column.is_time() && column.per_second == 0.0) {
-            column.per_second = given.per_second.ok_or_else(|| ImportError::NoUnit(column.name.clone()))?;
+            let name = &column.name;
+            let no_unit =
+                || format!("the column {name} has no unit; name it {name}_us (or _ms, _s, _ns), or give --unit");
+            column.per_second = given.per_second.ok_or_else(|| ImportError::Doubtful(no_unit()))?;
         }
         let has = |roles: &[Role]| roles.iter().any(|role| self.has(*role));
         let named = has(&[Role::AlgorithmId, Role::Algorithm, Role::Candidate]);
@@ -146,10 +154,14 @@ impl Columns {
         if let ([only], Some(column)) = (&missing[..], maximum)
             && *only == Role::Mean.name()
         {
-            return Err(ImportError::UnknownMaximum(column.name.clone()));
+            return Err(ImportError::Doubtful(format!(
+                "nothing says whether the column {} is the maximum over ranks or over calls, and there is no median or \
+                 mean; --time slowest says that it is the time of the slowest rank",
+                column.name
+            )));
         }
-        let found = self.columns.iter().map(|column| column.name.to_lowercase()).collect();
-        Err(ImportError::MissingColumns { missing, found })
+        let found: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        Err(ImportError::Doubtful(format!("the header lacks {}; it has {}", missing.join(", "), found.join(", "))))
     }
 
     pub(super) fn has(&self, role: Role) -> bool {

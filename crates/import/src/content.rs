@@ -11,8 +11,7 @@ use flate2::read::MultiGzDecoder;
 use regex::Regex;
 
 use crate::error::ImportError;
-use crate::finding::FindingCode;
-use crate::raw::{ImportFault, fault};
+use crate::finding::{Finding, FindingCode};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -100,12 +99,12 @@ pub(super) fn without_prefix(text: &str) -> (Option<String>, Cow<'_, str>) {
 }
 
 /// Cuts off a last line that has no line end: the file may have been cut off within it, and `70` may have been `7000`.
-/// Returns its number and what is wrong with it. A text of one line is left as it is.
-pub(super) fn cut_unfinished(text: &mut Vec<u8>) -> Option<(u64, ImportFault)> {
+/// Returns a finding about it. A text of one line is left as it is.
+pub(super) fn cut_unfinished(text: &mut Vec<u8>) -> Option<Finding> {
     let end = text.iter().rposition(|byte| *byte == b'\n')? + 1;
     let is_finished = text[end..].trim_ascii().is_empty();
     text.truncate(end);
     let line = text.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
     let what = "the last line has no line end, so that its values may be cut off; end it if it is complete";
-    (!is_finished).then(|| (line, fault(FindingCode::BadRow, what)))
+    (!is_finished).then(|| Finding::new(FindingCode::BadRow, what).at(line))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::words::some;
 
-use crate::finding::FindingCode;
+use crate::finding::{Finding, FindingCode};
 use crate::imported::Imported;
 
 /// Largest number of lines that a message names.
@@ -16,7 +16,7 @@ const NAMED: usize = 6;
 pub(super) fn settle(
     rows: Vec<Imported>,
     line: impl Fn(&Imported) -> String,
-    mut report: impl FnMut(&Imported, FindingCode, String),
+    report: &mut impl FnMut(&Imported, Finding),
 ) -> Vec<Imported> {
     let mut same: BTreeMap<(Cell, Candidate, u32, u32), Vec<usize>> = BTreeMap::new();
     for (place, row) in rows.iter().enumerate() {
@@ -28,7 +28,8 @@ pub(super) fn settle(
         if places.iter().all(|place| rows[*place].times == first.times) {
             for &place in &places[1..] {
                 keep[place] = false;
-                report(&rows[place], FindingCode::Duplicate, format!("repeats line {}", line(first)));
+                let what = format!("repeats line {}", line(first));
+                report(&rows[place], Finding::new(FindingCode::Duplicate, what));
             }
         } else {
             let is_default_of_files =
@@ -46,7 +47,7 @@ pub(super) fn settle(
             );
             for &place in places {
                 keep[place] = false;
-                report(&rows[place], FindingCode::Contradiction, what.clone());
+                report(&rows[place], Finding::new(FindingCode::Contradiction, &*what));
             }
         }
     }

@@ -22,69 +22,18 @@ pub enum ImportError {
     /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// The header lacks columns.
-    #[error("the header lacks {}; it has {}", missing.join(", "), found.join(", "))]
-    MissingColumns {
-        /// The required columns that are missing.
-        missing: Vec<&'static str>,
-        /// The columns that are there.
-        found: Vec<String>,
-    },
-    /// The header has a column twice, so it is unknown which one counts.
-    #[error("the header has the column {column} more than once: {header}")]
-    RepeatedColumn {
-        /// The column.
-        column: &'static str,
-        /// The line.
-        header: String,
-    },
-    /// The header has a column that tables of MPI benchmarks do not have.
+    /// The format is unknown.
     #[error(
-        "the column {column} is of another kind of benchmark, and nothing says what its sizes and times are: {header}"
+        "its format is unknown: it is neither text of OSU, IMB-MPI1 or ReproMPI, nor detail.out or best.out of \
+         ompi-collectives-tuning, nor a table with named columns; it begins {0}"
     )]
-    ForeignTable {
-        /// The column.
-        column: String,
-        /// The line.
-        header: String,
-    },
-    /// A column of times without a unit.
-    #[error("the column {0} has no unit; name it {0}_us (or _ms, _s, _ns), or give --unit")]
-    NoUnit(String),
-    /// A line of a table that resembles a header.
-    #[error("{0} resembles a header, but its columns are unknown, so that nothing behind it can be read")]
-    UnknownHeader(String),
-    /// A column that is not read has several values in one comparison.
-    #[error(
-        "column {column} is not read, but differs among times that would be compared ({one} and, on line {line}, \
-         {other}); import the rows of one value, or remove the column if times do not depend on it"
-    )]
-    SplitComparison {
-        /// The column.
-        column: String,
-        /// The line of the second value.
-        line: u64,
-        /// The first value.
-        one: String,
-        /// The second value.
-        other: String,
-    },
-    /// A line contradicts what is assumed about an output.
-    #[error("the file contradicts what is assumed about it: {why}: {text}")]
-    Contradicted {
-        /// Both claims.
-        why: String,
-        /// The line.
-        text: String,
-    },
-    /// Times are impossible or contradict each other.
-    #[error("{why}; no time of the file is used, since a unit and a statistic hold for a column: {remedy}")]
-    Impossible {
-        /// The line of the first such time, and what is wrong with it.
-        why: String,
-        /// What to do.
-        remedy: &'static str,
-    },
+    Unknown(String),
+    /// A file of a known format without a timing, used or not.
+    #[error("it has no timings")]
+    NoTimings,
+    /// A header, a line or a value leaves in doubt what all timings of the file mean.
+    #[error("{0}")]
+    Doubtful(String),
     /// An error at a line.
     #[error("line {line}: {cause}")]
     At {
@@ -93,12 +42,6 @@ pub enum ImportError {
         /// The error.
         cause: Box<ImportError>,
     },
-    /// A maximum, and no other time.
-    #[error(
-        "nothing says whether the column {0} is the maximum over ranks or over calls, and there is no median or mean; \
-         --time slowest says that it is the time of the slowest rank"
-    )]
-    UnknownMaximum(String),
     /// Some timings are of the slowest rank only, and others are averages only.
     #[error(
         "some timings are of the slowest rank and others are averaged over ranks, and they cannot be compared; import \
@@ -144,15 +87,6 @@ pub enum ImportError {
         /// Findings about the timings that cannot be used.
         findings: Vec<Finding>,
     },
-    /// The format is unknown.
-    #[error(
-        "its format is unknown: it is neither text of OSU, IMB-MPI1 or ReproMPI, nor detail.out or best.out of \
-         ompi-collectives-tuning, nor a table with named columns; it begins {0}"
-    )]
-    Unknown(String),
-    /// A file of a known format without a timing, used or not.
-    #[error("it has no timings")]
-    NoTimings,
 }
 
 impl ImportError {

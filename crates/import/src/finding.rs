@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::names;
 
+use super::facts::Facts;
+use super::formats::Size;
+
 names! {
     /// Kind of finding, rows first, then suspicious numbers. Text forms are stable: programs may look for them.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,9 +96,55 @@ pub struct Finding {
     /// The points of those timings, if they are implausible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<(Cell, Candidate)>,
+    /// Facts and size of the lost timing of a row, if the file has them.
+    #[serde(skip)]
+    pub(super) lost: Option<(Facts, Size)>,
 }
 
+/// Number of characters at each end of a message that are kept if it is longer: lines that it quotes may have megabytes.
+const KEPT: usize = 500;
+
 impl Finding {
+    /// A finding about a timing, or about lines and files without a known number of timings.
+    pub(super) fn new(code: FindingCode, what: impl Into<String>) -> Self {
+        let mut message = what.into();
+        let from = message.char_indices().nth(KEPT).map(|(place, _)| place);
+        let to = message.char_indices().rev().nth(KEPT).map(|(place, _)| place);
+        if let (Some(from), Some(to)) = (from, to)
+            && from < to
+        {
+            message.replace_range(from..to, " … ");
+        }
+        let timings = usize::from(!matches!(code, FindingCode::StrayLines | FindingCode::UnusableFile));
+        let (severity, file) = (code.severity(), String::new());
+        Self {
+            code,
+            severity,
+            file,
+            line: None,
+            message,
+            timings,
+            left_out: timings > 0,
+            points: Vec::new(),
+            lost: None,
+        }
+    }
+
+    /// Names the line.
+    pub(super) fn at(self, line: u64) -> Self {
+        Self { line: Some(line), ..self }
+    }
+
+    /// Sets the number of timings, which are left out.
+    pub(super) fn of_timings(self, timings: usize) -> Self {
+        Self { timings, left_out: timings > 0, ..self }
+    }
+
+    /// Adds facts and size of the lost timing.
+    pub(super) fn about(self, facts: Facts, size: Size) -> Self {
+        Self { lost: Some((facts, size)), ..self }
+    }
+
     /// Findings as text; those that differ in their lines alone are one, with a count.
     pub fn describe_all<'a>(findings: impl IntoIterator<Item = &'a Self>) -> Vec<String> {
         let mut described: Vec<(&Self, usize)> = Vec::new();

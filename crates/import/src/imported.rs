@@ -26,6 +26,8 @@ pub struct Imported {
     pub times: TimeStatistics,
     /// True if the mean is a median over calls.
     pub(super) is_median: bool,
+    /// True if the buffers are in the memory of a device.
+    pub(super) is_on_device: bool,
 }
 
 impl Imported {

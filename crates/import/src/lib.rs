@@ -37,6 +37,7 @@ mod row;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod values;
 mod walk;
 

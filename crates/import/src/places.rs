@@ -8,10 +8,9 @@ use collrules_rules::words::some;
 use collrules_rules::{Collective, Release};
 
 use crate::facts::Facts;
-use crate::finding::FindingCode;
+use crate::finding::{Finding, FindingCode};
 use crate::imported::Imported;
 use crate::names;
-use crate::raw::{ImportFault, fault};
 
 /// Largest number of places that a message names.
 const NAMED: usize = 4;
@@ -33,7 +32,7 @@ pub(super) fn keep_apart(
     rows: Vec<Imported>,
     names: &[(Facts, String)],
     line: impl Fn(&Imported) -> String,
-    report: &mut impl FnMut(&Imported, ImportFault),
+    report: &mut impl FnMut(&Imported, Finding),
 ) -> Vec<Imported> {
     let mut found: BTreeMap<(Collective, Ranks), BTreeMap<&String, Vec<&Imported>>> = BTreeMap::new();
     for row in &rows {
@@ -50,7 +49,7 @@ pub(super) fn keep_apart(
             some(&lines, NAMED)
         );
         for rows in places.values() {
-            report(rows[0], fault(FindingCode::Contradiction, &*what).of_timings(rows.len()));
+            report(rows[0], Finding::new(FindingCode::Contradiction, &*what).of_timings(rows.len()));
         }
     }
     let several: Vec<(Collective, Ranks)> = found.into_keys().collect();

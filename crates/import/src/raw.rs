@@ -8,8 +8,8 @@ use collrules_rules::Collective;
 
 use super::columns::Columns;
 use super::facts::{Facts, TimeStatistics};
-use super::finding::FindingCode;
-use super::formats::{BenchmarkProgram, ImportFormat, Size};
+use super::finding::{Finding, FindingCode};
+use super::formats::{ImportFormat, Size};
 use super::statement::Statement;
 
 /// A timing as read from a file.
@@ -33,12 +33,18 @@ pub(super) struct Raw {
     pub(super) is_process: bool,
     /// True if the mean is a median over calls.
     pub(super) is_median: bool,
+    /// The algorithm's name, if the table has its number too.
+    pub(super) name: Option<String>,
+    /// The columns of a table that are not read, and their values.
+    pub(super) unread: Vec<(String, String)>,
 }
 
 /// Facts that hold for the rows of an output, and the rows.
 #[derive(Debug, Default)]
 pub(super) struct BenchmarkOutput {
-    pub(super) program: Option<BenchmarkProgram>,
+    pub(super) format: Option<ImportFormat>,
+    /// True if it has OSU's form without its name, so that the meaning of its sizes is unknown.
+    pub(super) is_nameless: bool,
     /// Year and update of IMB.
     pub(super) version: Option<(u32, u32)>,
     pub(super) facts: Facts,
@@ -67,54 +73,12 @@ pub(super) struct Parsed {
     pub(super) outputs: Vec<BenchmarkOutput>,
     /// Lines at which a program began.
     pub(super) banners: Vec<u64>,
-    pub(super) faults: Vec<(Option<u64>, ImportFault)>,
-}
-
-/// Reason for leaving out a row or a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ImportFault {
-    pub(super) code: FindingCode,
-    pub(super) what: String,
-    /// Number of timings that are lost.
-    pub(super) timings: usize,
-    /// Facts and size of the lost timing, if the file has them.
-    pub(super) lost: Option<(Facts, Size)>,
-}
-
-pub(super) fn fault(code: FindingCode, what: impl Into<String>) -> ImportFault {
-    let timings = match code {
-        FindingCode::StrayLines | FindingCode::UnusableFile => 0,
-        _ => 1,
-    };
-    ImportFault { code, what: without_middle(what.into()), timings, lost: None }
-}
-
-/// Shortens a message that quotes a line, which may have megabytes, to its beginning and end.
-fn without_middle(what: String) -> String {
-    const KEPT: usize = 500;
-    let from = what.char_indices().nth(KEPT).map(|(at, _)| at);
-    let to = what.char_indices().rev().nth(KEPT).map(|(at, _)| at);
-    match (from, to) {
-        (Some(from), Some(to)) if from < to => format!("{} … {}", &what[..from], &what[to..]),
-        _ => what,
-    }
-}
-
-impl ImportFault {
-    /// Adds the facts of the lost timing.
-    pub(super) fn about(self, facts: Facts, size: Size) -> Self {
-        Self { lost: Some((facts, size)), ..self }
-    }
-
-    /// Sets the number of timings that are lost.
-    pub(super) fn of_timings(self, timings: usize) -> Self {
-        Self { timings, ..self }
-    }
+    pub(super) findings: Vec<Finding>,
 }
 
 impl Parsed {
-    pub(super) fn fault(&mut self, line: u64, code: FindingCode, what: impl Into<String>) {
-        self.faults.push((Some(line), fault(code, what)));
+    pub(super) fn report(&mut self, line: u64, code: FindingCode, what: impl Into<String>) {
+        self.findings.push(Finding::new(code, what).at(line));
     }
 }
 

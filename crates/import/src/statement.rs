@@ -8,6 +8,7 @@ use collrules_rules::{Collective, Release};
 use regex::Regex;
 
 use crate::columns::words;
+use crate::error::ImportError;
 use crate::facts::{Facts, collective_named};
 
 /// A statement, with the line that makes it.
@@ -118,6 +119,12 @@ impl Statement {
             (Stated::Algorithm(own, _), Stated::Algorithm(others, _)) => own == others,
             (own, others) => std::mem::discriminant(own) == std::mem::discriminant(others),
         }
+    }
+
+    /// The error that a file contradicts what is assumed about it.
+    pub(super) fn error(&self, why: &str) -> ImportError {
+        let what = format!("the file contradicts what is assumed about it: {why}: {}", self.text);
+        ImportError::Doubtful(what).at(self.line)
     }
 
     /// Returns how the statement contradicts what is assumed about rows, if it does. `content` is what the output itself

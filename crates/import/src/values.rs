@@ -6,8 +6,8 @@ use collrules_record::units::Seconds;
 
 use crate::error::ImportError;
 use crate::facts::TimeStatistics;
-use crate::finding::FindingCode;
-use crate::raw::{ImportFault, Raw, fault};
+use crate::finding::{Finding, FindingCode};
+use crate::raw::Raw;
 
 /// Most seconds of all calls of a timing: eleven days.
 const MOST_SECONDS: f64 = 1e6;
@@ -22,9 +22,12 @@ const UNIT: &str = "correct the unit in the header, or the value";
 
 /// Checks the times of a row: what is wrong with the row, or an error about all rows. If the average is wanted, the
 /// others may be over calls.
-pub(super) fn check(raw: &Raw, cell: Cell, is_average: bool) -> Result<Option<ImportFault>, ImportError> {
+pub(super) fn check(raw: &Raw, cell: Cell, is_average: bool) -> Result<Option<Finding>, ImportError> {
     let TimeStatistics { max, min, mean } = raw.times;
-    let impossible = |why: String, remedy: &'static str| Err(ImportError::Impossible { why, remedy });
+    let impossible = |why: String, remedy: &str| {
+        let rule = "no time of the file is used, since a unit and a statistic hold for a column";
+        Err(ImportError::Doubtful(format!("{why}; {rule}: {remedy}")))
+    };
     if let Some(why) = max.into_iter().chain(min).chain(mean).find_map(|time| check_time(time, cell.bytes).err()) {
         return impossible(why, UNIT);
     }
@@ -43,7 +46,7 @@ pub(super) fn check(raw: &Raw, cell: Cell, is_average: bool) -> Result<Option<Im
     if !times.is_sorted_by(|a, b| *a <= b + slack) {
         let times: Vec<String> = [min, mean, max].into_iter().flatten().map(|time| time.to_string()).collect();
         let what = format!("minimum, mean and maximum are out of order: {}", times.join(", "));
-        return Ok(Some(fault(FindingCode::BadTime, what)));
+        return Ok(Some(Finding::new(FindingCode::BadTime, what)));
     }
     if let (Some(max), Some(min), Some(mean), false) = (max, min, mean, is_average) {
         let others = f64::from(cell.ranks.0 - 1);
