@@ -1,11 +1,10 @@
 //! Rows about the same point and launch.
 
-use std::collections::BTreeMap;
-
-use collrules_record::{Candidate, Cell};
+use collrules_record::Candidate;
 use collrules_rules::words::some;
 
 use crate::finding::{Finding, FindingCode};
+use crate::group::group;
 use crate::imported::Imported;
 
 /// Largest number of lines that a message names.
@@ -18,10 +17,10 @@ pub(super) fn settle(
     line: impl Fn(&Imported) -> String,
     report: &mut impl FnMut(&Imported, Finding),
 ) -> Vec<Imported> {
-    let mut same: BTreeMap<(Cell, Candidate, u32, u32), Vec<usize>> = BTreeMap::new();
-    for (place, row) in rows.iter().enumerate() {
-        same.entry((row.cell, row.candidate, row.launch, row.round)).or_default().push(place);
-    }
+    let same = group(0..rows.len(), |place| {
+        let Imported { cell, candidate, launch, round, .. } = rows[*place];
+        (cell, candidate, launch, round)
+    });
     let mut keep = vec![true; rows.len()];
     for ((cell, candidate, ..), places) in same.iter().filter(|(_, places)| places.len() > 1) {
         let first = &rows[places[0]];

@@ -25,6 +25,7 @@ mod error;
 mod facts;
 mod finding;
 mod formats;
+mod group;
 mod imported;
 mod manifest;
 mod names;

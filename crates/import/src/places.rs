@@ -1,14 +1,14 @@
 //! Which timings are compared: those of one directory. Others may be of another library, layout or machine.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-use collrules_record::units::Ranks;
+use collrules_rules::Release;
 use collrules_rules::words::some;
-use collrules_rules::{Collective, Release};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, FindingCode};
+use crate::group::group;
 use crate::imported::Imported;
 use crate::names;
 
@@ -34,24 +34,22 @@ pub(super) fn keep_apart(
     line: impl Fn(&Imported) -> String,
     report: &mut impl FnMut(&Imported, Finding),
 ) -> Vec<Imported> {
-    let mut found: BTreeMap<(Collective, Ranks), BTreeMap<&String, Vec<&Imported>>> = BTreeMap::new();
-    for row in &rows {
-        let key = (row.cell.collective, row.cell.ranks);
-        found.entry(key).or_default().entry(&names[row.source].1).or_default().push(row);
-    }
-    found.retain(|_, places| places.len() > 1);
-    for ((collective, ranks), places) in &found {
-        let lines: Vec<String> = places.values().map(|rows| line(rows[0])).collect();
-        let what = format!(
-            "{collective} on {ranks} ranks was timed in {} directories, which are not compared, and none is used; import \
-             one of them: lines {}",
-            places.len(),
-            some(&lines, NAMED)
-        );
-        for rows in places.values() {
-            report(rows[0], Finding::new(FindingCode::Contradiction, &*what).of_timings(rows.len()));
+    let mut several = BTreeSet::new();
+    for ((collective, ranks), rows) in group(&rows, |row| (row.cell.collective, row.cell.ranks)) {
+        let places = group(rows, |row| &names[row.source].1);
+        if places.len() > 1 {
+            let lines: Vec<String> = places.values().map(|rows| line(rows[0])).collect();
+            let what = format!(
+                "{collective} on {ranks} ranks was timed in {} directories, which are not compared, and none is used; \
+                 import one of them: lines {}",
+                places.len(),
+                some(&lines, NAMED)
+            );
+            for rows in places.values() {
+                report(rows[0], Finding::new(FindingCode::Contradiction, &*what).of_timings(rows.len()));
+            }
+            several.insert((collective, ranks));
         }
     }
-    let several: Vec<(Collective, Ranks)> = found.into_keys().collect();
     rows.into_iter().filter(|row| !several.contains(&(row.cell.collective, row.cell.ranks))).collect()
 }

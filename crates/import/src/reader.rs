@@ -6,7 +6,7 @@
 //! ompi-collectives-tuning have means over launches of OSU's or IMB's mean over ranks in microseconds, perhaps with a
 //! standard deviation in parentheses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use collrules_record::CandidateName;
 use collrules_record::units::Seconds;
@@ -17,6 +17,7 @@ use crate::error::ImportError;
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::{Finding, FindingCode};
 use crate::formats::{HeaderLine, ImportFormat, mark};
+use crate::group::group;
 use crate::raw::{BenchmarkOutput, Parsed, Raw};
 use crate::statement::{self, Stated, Statement};
 use crate::{row, unread};
@@ -355,10 +356,8 @@ impl Reader<'_> {
 
     /// Combines the times of the processes of a call.
     fn combine_processes(&mut self) {
-        let mut calls: BTreeMap<_, Vec<Raw>> = BTreeMap::new();
-        for raw in self.output.raws.extract_if(.., |raw| raw.is_process) {
-            calls.entry((raw.facts.collective, raw.size.printed, raw.round)).or_default().push(raw);
-        }
+        let rows = self.output.raws.extract_if(.., |raw| raw.is_process);
+        let calls = group(rows, |raw| (raw.facts.collective, raw.size.printed, raw.round));
         for call in calls.into_values() {
             let times: Vec<f64> = call.iter().filter_map(|raw| raw.times.max).map(|time| time.0).collect();
             let (count, first) = (call.len(), call[0].clone());
