@@ -1,6 +1,5 @@
 //! The timings of a row, by the columns of its table.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 
 use collrules_record::CandidateName;
@@ -19,7 +18,7 @@ pub(super) const EMPTY_ROW: &str = "the row is empty";
 /// Reads a row; the tables of ompi-collectives-tuning have several timings on a row, others one.
 pub(super) fn read(
     columns: &Columns,
-    fields: &[Cow<'_, str>],
+    fields: &[String],
     line: u64,
     output: &BenchmarkOutput,
 ) -> Result<Vec<Result<Raw, Finding>>, Finding> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use collrules_record::CandidateName;
 use collrules_rules::Collective;
 
-use crate::columns::{Columns, Role, TableFormat, words};
+use crate::columns::{Columns, Role, TableFormat, has_word, words};
 use crate::error::ImportError;
 use crate::finding::{Finding, FindingCode};
 use crate::raw::{Parsed, Raw};
@@ -73,9 +73,8 @@ fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
 /// may be results.
 fn is_factor(name: &str, one: &str, other: &str) -> bool {
     let words = words(name);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let is_number = |text: &str| text.is_empty() || text.trim_end_matches('%').parse::<f64>().is_ok();
-    !has(&LABELS) && (has(&FACTORS) || !is_number(one) || !is_number(other))
+    !has_word(&words, &LABELS) && (has_word(&words, &FACTORS) || !is_number(one) || !is_number(other))
 }
 
 /// Leaves out the rows of an algorithm's name with several numbers: the table does not say which one is right.
