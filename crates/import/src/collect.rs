@@ -240,7 +240,7 @@ impl Importer {
             self.compare_installations(&output.stated)?;
             for rows in output.raws.chunk_by(|a, b| a.facts == b.facts) {
                 let content = &rows[0].facts;
-                let completed = self.complete(content, name);
+                let completed = self.complete(content, &output.stated, name);
                 if let Ok((subject, note)) = &completed {
                     subject.compare(&output.stated, content, self.options.release)?;
                     given_alone.extend(self.options.facts.beyond(content));
@@ -278,7 +278,7 @@ impl Importer {
         }
         for finding in findings {
             if let Some((facts, size)) = &finding.lost
-                && let Ok((subject, _)) = self.complete(facts, name)
+                && let Ok((subject, _)) = self.complete(facts, outputs.iter().flat_map(|it| &it.stated), name)
                 && let Ok(cell) = subject.cell(*size)
             {
                 self.lost.insert((cell, subject.candidate));
@@ -292,11 +292,16 @@ impl Importer {
         Ok(())
     }
 
-    /// The facts of a timing, from the content, the name and the options, with a note about a name that is not believed;
-    /// or the options that supply missing ones.
-    fn complete(&self, content: &Facts, name: &PathFacts) -> Result<(CompleteFacts, Option<String>), String> {
+    /// The facts of a timing, from the content, the name, the options and else the lines around the output, with a note
+    /// about a name that is not believed; or the options that supply missing ones.
+    fn complete<'a>(
+        &self,
+        content: &Facts,
+        stated: impl IntoIterator<Item = &'a Statement>,
+        name: &PathFacts,
+    ) -> Result<(CompleteFacts, Option<String>), String> {
         let (facts, note) = combine(&self.options.facts, content, &name.facts, self.options.release)?;
-        let Facts { collective, ranks, algorithm, launch } = facts;
+        let Facts { collective, ranks, algorithm, launch } = facts.or(statement::supplied(stated));
         if let (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) =
             (collective, ranks, &algorithm)
         {

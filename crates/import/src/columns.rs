@@ -18,6 +18,8 @@ names! {
         Algorithm "algorithm",
         /// A choice, as in our own samples.
         Candidate "candidate",
+        /// The component that carried the calls out.
+        Component "component",
         Ranks "comm_size",
         Bytes "message_bytes",
         /// The bytes that a derived datatype sends, as OSU -D prints them.
@@ -132,7 +134,7 @@ impl Columns {
         let lacks = |roles: &[Role]| !roles.iter().any(|role| self.has(*role));
         let Facts { collective, ranks, algorithm, .. } = given.facts;
         let is_table = matches!(self.layout, TableFormat::Delimited(_));
-        let lacks_algorithm = lacks(&[Role::AlgorithmId, Role::Algorithm, Role::Candidate]);
+        let lacks_algorithm = lacks(&ALGORITHMS) && lacks(&[Role::Component]);
         let missing = [
             (Role::Collective, is_table && collective.is_none() && lacks(&[Role::Collective])),
             (Role::AlgorithmId, is_table && algorithm.is_none() && lacks_algorithm),
@@ -199,10 +201,9 @@ impl Columns {
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more
     /// processes have sent help message ...`: its first two numbers are numbers, or it has all fields and the first is one.
     pub(super) fn is_row(&self, fields: &[String]) -> bool {
-        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Invalid, Parameter};
-        let is_number = |column: &Column| {
-            !matches!(column.role, Some(Collective | Algorithm | AlgorithmId | Candidate | Check | Invalid | Parameter))
-        };
+        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Component, Invalid, Parameter};
+        let texts = [Collective, Algorithm, AlgorithmId, Candidate, Component, Check, Invalid, Parameter];
+        let is_number = |column: &Column| !column.role.is_some_and(|role| texts.contains(&role));
         let expected = if fields.len() == self.columns.len() { 1 } else { 2 };
         let numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column));
         let mut numbers = numbers.take(expected).peekable();
@@ -213,6 +214,9 @@ impl Columns {
 
 /// A field of a table of ompi-collectives-tuning without a time.
 pub(super) const NO_DATA: &str = "-";
+
+/// Columns that name the algorithm.
+pub(super) const ALGORITHMS: [Role; 3] = [Role::AlgorithmId, Role::Algorithm, Role::Candidate];
 
 /// Columns with the size of a message.
 pub(super) const SIZES: [Role; 3] = [Role::Bytes, Role::Transmitted, Role::Count];
@@ -360,11 +364,12 @@ fn per_second(unit: &str) -> Option<f64> {
 }
 
 /// Spellings of the columns that are no times.
-const SPELLINGS: [(Role, &str); 15] = [
+const SPELLINGS: [(Role, &str); 16] = [
     (Role::Collective, "collective coll operation op benchmark test"),
     (Role::AlgorithmId, "algorithm_id alg_id algo_id algid alg algo"),
     (Role::Algorithm, "algorithm algorithm_name alg_name algo_name"),
     (Role::Candidate, "candidate"),
+    (Role::Component, "component coll_component"),
     (
         Role::Ranks,
         "comm_size communicator_size ranks nranks num_ranks np np_total nprocs procs num_procs processes nproc",

@@ -31,6 +31,7 @@ pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, Imp
         output: BenchmarkOutput::default(),
         has_text: false,
         blank: Vec::new(),
+        last_row: 0,
         stated: Vec::new(),
     };
     for (line, content) in (1..).zip(text.lines()) {
@@ -60,6 +61,7 @@ struct Reader<'a> {
     /// True if a line was neither blank nor a comment.
     has_text: bool,
     blank: Vec<u64>,
+    last_row: u64,
     /// What lines outside of tables stated last.
     stated: Vec<Statement>,
 }
@@ -92,7 +94,7 @@ impl Reader<'_> {
             self.parsed.format.get_or_insert(format);
             self.output.format.get_or_insert(format);
             self.mark(line, format, mark, value);
-        } else if let Some(found) = may_be_header.then(|| Columns::find(content, self.given)).flatten() {
+        } else if let Some(found) = may_be_header.then(|| self.columns(content)).flatten() {
             self.end_stray();
             match found {
                 Ok(columns) => self.header(columns, is_comment),
@@ -112,11 +114,21 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The columns, if a line is a header, which need not have what lines in front of it state.
+    fn columns(&self, content: &str) -> Option<Result<Columns, ImportError>> {
+        let facts = self.given.facts.clone().or(statement::supplied(&self.stated));
+        Columns::find(content, &HeaderDefaults { facts: &facts, ..*self.given })
+    }
+
     /// Keeps what a line outside of tables states.
     fn state(&mut self, line: u64, content: &str) {
         for statement in statement::read(line, content) {
-            self.stated.retain(|earlier| !statement.replaces(earlier));
-            self.stated.push(statement);
+            let (replaced, kept): (Vec<_>, Vec<_>) =
+                self.stated.drain(..).partition(|earlier| statement.replaces(earlier));
+            let differs = |earlier: &Statement| earlier.is_disputed || earlier.fact != statement.fact;
+            let is_disputed = replaced.iter().any(|earlier| earlier.line > self.last_row && differs(earlier));
+            self.stated = kept;
+            self.stated.push(Statement { is_disputed, ..statement });
         }
     }
 
@@ -246,6 +258,7 @@ impl Reader<'_> {
                 self.output.stated.clone_from(&self.stated);
             }
             self.output.rows += 1;
+            self.last_row = line;
             if let TableFormat::Delimited(_) = columns.layout {
                 for line in self.blank.drain(..) {
                     self.parsed.report(line, FindingCode::EmptyValue, row::EMPTY_ROW);

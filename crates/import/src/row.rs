@@ -6,7 +6,7 @@ use collrules_record::CandidateName;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{Column, Columns, NO_DATA, Role, SIZES, TableFormat};
+use crate::columns::{ALGORITHMS, Column, Columns, NO_DATA, Role, SIZES, TableFormat};
 use crate::facts::{Facts, TimeStatistics, collective_named};
 use crate::finding::{Finding, FindingCode};
 use crate::formats::{ImportFormat, Meaning, Size};
@@ -49,10 +49,11 @@ pub(super) fn read(
         name: None,
         unread: Vec::new(),
     };
+    let names_algorithm = ALGORITHMS.iter().any(|role| columns.has(*role));
     let (mut times, mut begin) = (Vec::new(), 0.0);
     for (column, text) in columns.columns.iter().zip(fields) {
         let text = text.trim();
-        let Some(role) = column.role else {
+        let Some(role) = column.role.filter(|role| *role != Role::Component || !names_algorithm) else {
             if matches!(columns.layout, TableFormat::Delimited(_)) {
                 row.unread.push((column.name.clone(), text.to_lowercase()));
             }
@@ -70,9 +71,13 @@ pub(super) fn read(
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
                 row.facts.collective = Some(named.map_err(|error| wrong(column, error))?);
             }
-            Role::AlgorithmId => row.facts.algorithm = Some(CandidateName::Id(whole(column, text)?)),
+            Role::AlgorithmId if !text.starts_with(char::is_alphabetic) => {
+                row.facts.algorithm = Some(CandidateName::Id(whole(column, text)?));
+            }
             Role::Algorithm | Role::Candidate if columns.has(Role::AlgorithmId) => row.name = Some(text.to_lowercase()),
-            Role::Algorithm | Role::Candidate => row.facts.algorithm = Some(CandidateName::read(text)),
+            Role::AlgorithmId | Role::Algorithm | Role::Candidate | Role::Component => {
+                row.facts.algorithm = Some(CandidateName::read(text));
+            }
             Role::Ranks => row.facts.ranks = Some(text.parse::<Ranks>().map_err(|error| wrong(column, error))?),
             Role::Bytes if columns.has(Role::Transmitted) => {}
             Role::Bytes | Role::Transmitted => {

@@ -17,6 +17,8 @@ pub(super) struct Statement {
     pub(super) line: u64,
     pub(super) text: String,
     pub(super) fact: Stated,
+    /// True if another line in front of the same output says something else.
+    pub(super) is_disputed: bool,
 }
 
 /// Content of a statement.
@@ -25,6 +27,8 @@ pub(super) enum Stated {
     Ranks(Ranks),
     /// An algorithm, of this collective if one is named: the words that begin with its number or name.
     Algorithm(Option<Collective>, Vec<String>),
+    /// The component `tuned` carried the calls out.
+    Tuned,
     /// A version of Open MPI.
     Version(String),
     /// Another library.
@@ -59,6 +63,10 @@ static ALGORITHM: Expression = LazyLock::new(|| {
     let name = r"(?:^|[^_a-z0-9-])alg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?";
     expression(&format!(r"(?i){name}(?:\s*[:=]\s*(\w+(?:[ -]\w+)*)|\s+#?(\d+)\b)"))
 });
+/// `component: tuned`, `coll = tuned`.
+static TUNED: Expression = LazyLock::new(|| {
+    expression(r"(?i)(?:^|[^_a-z0-9-])(?:(?:coll(?:ective)?[ _])?(?:component|module)|coll)\s*[:=]\s*tuned\s*$")
+});
 /// `Open MPI 4.1.5`, `openmpi-4.1.5`.
 static VERSION: Expression = LazyLock::new(|| {
     let between = r"[^0-9a-z/]{0,4}(?:version|release|repo revision)?[^0-9a-z/]{0,4}/?v?";
@@ -87,11 +95,12 @@ pub(super) fn read(line: u64, text: &str) -> Vec<Statement> {
     if facts.is_empty() {
         facts.extend(first(&ALGORITHM).map(|name| Stated::Algorithm(None, words(&name))));
     }
+    facts.extend(TUNED.is_match(text).then_some(Stated::Tuned));
     facts.extend(ranks.map(Stated::Ranks));
     facts.extend(first(&VERSION).map(Stated::Version));
     facts.extend(first(&LIBRARY).map(Stated::Library));
     facts.extend(first(&LAUNCHER).map(Stated::Installation));
-    facts.into_iter().map(|fact| Statement { line, text: text.to_owned(), fact }).collect()
+    facts.into_iter().map(|fact| Statement { line, text: text.to_owned(), fact, is_disputed: false }).collect()
 }
 
 /// The ranks that a command starts, over all of its programs.
@@ -112,8 +121,25 @@ fn started_ranks(text: &str) -> Option<Ranks> {
     (count > 0).then_some(Ranks(count))
 }
 
+/// The facts that statements about an output supply if nothing else does: the ranks, and the default, which
+/// ompi-collectives-tuning and others call `tuned`.
+pub(super) fn supplied<'a>(stated: impl IntoIterator<Item = &'a Statement>) -> Facts {
+    let mut facts = Facts::default();
+    for statement in stated.into_iter().filter(|statement| !statement.is_disputed) {
+        match &statement.fact {
+            Stated::Ranks(ranks) => facts.ranks = facts.ranks.or(Some(*ranks)),
+            Stated::Algorithm(_, words) if words != &["tuned"] => {}
+            Stated::Algorithm(..) | Stated::Tuned => {
+                facts.algorithm = Some(CandidateName::Complete(Candidate::Builtin))
+            }
+            _ => {}
+        }
+    }
+    facts
+}
+
 impl Statement {
-    /// Returns true if both are about the same thing, so that the later one replaces the other.
+    /// Returns true if both are about the same thing, so that this one, which is later, replaces the other.
     pub(super) fn replaces(&self, other: &Self) -> bool {
         match (&self.fact, &other.fact) {
             (Stated::Algorithm(own, _), Stated::Algorithm(others, _)) => own == others,
@@ -156,7 +182,7 @@ impl Statement {
                 format!("it says Open MPI {stated}, and {release} is assumed (--release {})", family.join("."))
             }),
             Stated::Library(library) => Some(format!("it says {library}, whose algorithms are not those of Open MPI")),
-            Stated::Installation(_) => None,
+            Stated::Installation(_) | Stated::Tuned => None,
         }
     }
 }
@@ -196,6 +222,12 @@ mod tests {
             ("--mca coll_tuned_bcast_algorithm 3", vec![algorithm(bcast, "3")]),
             ("export OMPI_MCA_coll_tuned_bcast_algorithm=3", vec![algorithm(bcast, "3")]),
             ("Algorithm: 3", vec![algorithm(None, "3")]),
+            ("algo: tuned", vec![algorithm(None, "tuned")]),
+            ("component: tuned", vec![Stated::Tuned]),
+            ("# coll = tuned", vec![Stated::Tuned]),
+            ("component: han", vec![]),
+            ("--mca coll tuned,self -np 4 x", vec![ranks(4)]),
+            ("coll: tuned 30, basic 10", vec![]),
             ("## algorithm 5 (pipeline)", vec![algorithm(None, "5")]),
             ("algo=recursive doubling", vec![algorithm(None, "recursive doubling")]),
             ("Alg: recursive-doubling", vec![algorithm(None, "recursive doubling")]),
