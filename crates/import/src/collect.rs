@@ -8,6 +8,7 @@ use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
 use super::columns::HeaderDefaults;
+use super::content::{self, Content};
 use super::error::ImportError;
 use super::facts::{Facts, combine};
 use super::finding::{Finding, FindingCode};
@@ -18,7 +19,7 @@ use super::pattern::NamePattern;
 use super::plausible::{self, PROCESS_BANDWIDTH};
 use super::raw::{Parsed, Raw};
 use super::statement::{self, Stated, Statement};
-use super::{content, duplicates, places, reader, values};
+use super::{duplicates, places, reader, values};
 use collrules_record::findings::Statistic;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, CandidateName, Cell};
@@ -129,9 +130,8 @@ impl Importer {
 
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
-        let text = content::unpacked(bytes).ok()?;
         let given = HeaderDefaults { facts: &Facts::default(), per_second: None, time: None };
-        match reader::read(&content::without_prefix(&content::plain(&String::from_utf8_lossy(&text))).1, &given) {
+        match reader::read(&content::decode(bytes).ok()?.text, &given) {
             Ok(parsed) => parsed.format,
             Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
             // A header with a fault.
@@ -159,15 +159,7 @@ impl Importer {
     }
 
     pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<bool, ImportError> {
-        let mut text = content::unpacked(bytes)?;
-        if text.contains(&0) {
-            return Err(ImportError::NotText);
-        }
-        let unfinished = content::cut_unfinished(&mut text);
-        // Names and warnings may be in any encoding; numbers are ASCII.
-        let lossy = String::from_utf8_lossy(&text);
-        let lossy = content::plain(&lossy);
-        let (prefix, lossy) = content::without_prefix(&lossy);
+        let Content { text, findings } = content::decode(bytes)?;
         let Options { release, per_second, time, ref pattern, ref facts, .. } = self.options;
         let described =
             pattern.as_ref().and_then(|pattern| Some((pattern.facts(&parts.join("/"))?, pattern.directories())));
@@ -181,7 +173,7 @@ impl Importer {
             self.pass_over(file, &format!("its path names {library}, whose algorithms are not those of Open MPI"));
             return Ok(false);
         }
-        let mut parsed = reader::read(&lossy, &HeaderDefaults { facts: &facts, per_second, time })?;
+        let mut parsed = reader::read(&text, &HeaderDefaults { facts: &facts, per_second, time })?;
         let mut of_path = statement::read(1, &parts.join("/").replace('_', " "));
         of_path.retain(|statement| matches!(statement.fact, Stated::Version(_)));
         parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
@@ -197,11 +189,7 @@ impl Importer {
         if self.is_copy(&source, &name.facts) {
             return Ok(true);
         }
-        parsed.findings.extend(unfinished);
-        parsed.findings.extend(prefix.map(|prefix| {
-            let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
-            Finding::new(FindingCode::StrayLines, what)
-        }));
+        parsed.findings.extend(findings);
         let before = self.timings.len();
         self.take(source, &name, parsed)?;
         self.names.push((name.facts, places::place(file, directories, release)));

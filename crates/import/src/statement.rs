@@ -1,5 +1,6 @@
 //! Statements of the lines around outputs, such as commands: ranks, algorithms, and the MPI library.
 
+use std::mem::discriminant;
 use std::sync::LazyLock;
 
 use collrules_record::units::Ranks;
@@ -37,69 +38,69 @@ pub(super) enum Stated {
     Installation(String),
 }
 
-type Expression = LazyLock<Regex>;
-
-fn expression(text: &str) -> Regex {
-    Regex::new(text).expect("an expression that a test compiles")
-}
-
 /// `-np 8`, `--ntasks=8`, or `-n 8` of a launcher, and the word in front.
-static OPTION: Expression = LazyLock::new(|| expression(r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s*|=)(\d+)\b"));
-/// `Procs: 8`, `number of ranks = 8`.
-static RANKS: Expression = LazyLock::new(|| {
-    let names = r"np|(?:n|num)_?(?:procs?|ranks|tasks|processes)|procs|processes|ranks|tasks|(?:comm|communicator|mpi|world)[ _]size";
-    expression(&format!(r"(?i)(?:^|[^a-z0-9-])(?:{names})\b\s*[:=]\s*(\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)"))
-});
-/// `on 8 ranks`, `# 8 processes`.
-static COUNTED: Expression = LazyLock::new(|| {
-    let begin = r"(?:\b(?:on|with|using|for|over|running)\s+|^#*\s*)";
-    expression(&format!(r"(?i){begin}(\d+)\s+(?:mpi\s+)?(?:ranks|processes|procs|tasks)\s*(?:$|[,;.:)])"))
-});
+const OPTION: &str = r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s*|=)(\d+)\b";
 /// `coll_tuned_bcast_algorithm 3`, `OMPI_MCA_coll_tuned_bcast_algorithm=3`.
-static FORCED: Expression =
-    LazyLock::new(|| expression(r#"coll_tuned_([a-z_]+?)_algorithm["']?(?:\s*[=:]\s*|\s+)["']?(\w+)"#));
-/// `Algorithm: 3`, `alg=binomial`, `algorithm 3`.
-static ALGORITHM: Expression = LazyLock::new(|| {
-    let name = r"(?:^|[^_a-z0-9-])alg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?";
-    expression(&format!(r"(?i){name}(?:\s*[:=]\s*(\w+(?:[ -]\w+)*)|\s+#?(\d+)\b)"))
+const FORCED: &str = r#"coll_tuned_([a-z_]+?)_algorithm["']?(?:\s*[=:]\s*|\s+)["']?(\w+)"#;
+
+/// The fact of a value.
+type Form = fn(&str) -> Option<Stated>;
+
+/// Other forms of statements, each with the value as its first group. Of several about the same thing the first counts.
+const FORMS: [(&str, Form); 7] = [
+    // `Algorithm: 3`, `alg=binomial`, `algorithm 3`.
+    (
+        r"(?i)(?:^|[^_a-z0-9-])alg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?(?:\s*[:=]\s*(\w+(?:[ -]\w+)*)|\s+#?(\d+)\b)",
+        |name| Some(Stated::Algorithm(None, words(name))),
+    ),
+    // `component: tuned`, `coll = tuned`.
+    (r"(?i)(?:^|[^_a-z0-9-])(?:(?:coll(?:ective)?[ _])?(?:component|module)|coll)\s*[:=]\s*(tuned)\s*$", |_| {
+        Some(Stated::Tuned)
+    }),
+    // `Procs: 8`, `number of ranks = 8`.
+    (
+        r"(?i)(?:^|[^a-z0-9-])(?:np|(?:n|num)_?(?:procs?|ranks|tasks|processes)|procs|processes|ranks|tasks|(?:comm|communicator|mpi|world)[ _]size)\b\s*[:=]\s*(\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)",
+        |count| Some(Stated::Ranks(count.parse().ok()?)),
+    ),
+    // `on 8 ranks`, `# 8 processes`.
+    (
+        r"(?i)(?:\b(?:on|with|using|for|over|running)\s+|^#*\s*)(\d+)\s+(?:mpi\s+)?(?:ranks|processes|procs|tasks)\s*(?:$|[,;.:)])",
+        |count| Some(Stated::Ranks(count.parse().ok()?)),
+    ),
+    // `Open MPI 4.1.5`, `openmpi-4.1.5`.
+    (
+        r"(?i)\b(?:open[ _-]?mpi|ompi)[^0-9a-z/]{0,4}(?:version|release|repo revision)?[^0-9a-z/]{0,4}/?v?(\d+\.\d+(?:\.\d+)?)",
+        |version| Some(Stated::Version(version.to_owned())),
+    ),
+    (r"(?i)\b(mpich|mvapich)2?\b|\b(intel(?:\(r\))? mpi) library", |library| Some(Stated::Library(library.to_owned()))),
+    // `/opt/a/bin/mpirun`.
+    (r#"(?:^|[\s"'=])(/\S*)/bin/(?:mpirun|mpiexec|orterun|prterun)\b"#, |directory| {
+        Some(Stated::Installation(directory.to_owned()))
+    }),
+];
+
+/// `OPTION`, `FORCED`, and the `FORMS`.
+static EXPRESSIONS: LazyLock<(Regex, Regex, [Regex; FORMS.len()])> = LazyLock::new(|| {
+    let compile = |text: &str| Regex::new(text).expect("an expression that a test compiles");
+    (compile(OPTION), compile(FORCED), FORMS.map(|(text, _)| compile(text)))
 });
-/// `component: tuned`, `coll = tuned`.
-static TUNED: Expression = LazyLock::new(|| {
-    expression(r"(?i)(?:^|[^_a-z0-9-])(?:(?:coll(?:ective)?[ _])?(?:component|module)|coll)\s*[:=]\s*tuned\s*$")
-});
-/// `Open MPI 4.1.5`, `openmpi-4.1.5`.
-static VERSION: Expression = LazyLock::new(|| {
-    let between = r"[^0-9a-z/]{0,4}(?:version|release|repo revision)?[^0-9a-z/]{0,4}/?v?";
-    expression(&format!(r"(?i)\b(?:open[ _-]?mpi|ompi){between}(\d+\.\d+(?:\.\d+)?)"))
-});
-/// Other libraries.
-static LIBRARY: Expression = LazyLock::new(|| expression(r"(?i)\b(mpich|mvapich)2?\b|\b(intel(?:\(r\))? mpi) library"));
-/// `/opt/a/bin/mpirun`.
-static LAUNCHER: Expression =
-    LazyLock::new(|| expression(r#"(?:^|[\s"'=])(/\S*)/bin/(?:mpirun|mpiexec|orterun|prterun)\b"#));
 
 /// Programs with an option `-n` that is about something else.
 const OTHERS: [&str; 8] = ["head", "tail", "nice", "sed", "sort", "xargs", "echo", "cut"];
 
 /// All statements of a line.
 pub(super) fn read(line: u64, text: &str) -> Vec<Statement> {
-    let first = |expression: &Expression| {
-        let found = expression.captures(text)?;
-        found.iter().skip(1).flatten().next().map(|group| group.as_str().to_owned())
-    };
-    let ranks = started_ranks(text).or_else(|| [&RANKS, &COUNTED].into_iter().find_map(|it| first(it)?.parse().ok()));
-    let forced = FORCED
+    let (_, forced, forms) = &*EXPRESSIONS;
+    let forced = forced
         .captures_iter(text)
         .filter_map(|found| Some(Stated::Algorithm(Some(collective_named(&found[1])?), vec![found[2].to_lowercase()])));
-    let mut facts: Vec<Stated> = forced.collect();
-    if facts.is_empty() {
-        facts.extend(first(&ALGORITHM).map(|name| Stated::Algorithm(None, words(&name))));
+    let mut facts: Vec<Stated> = forced.chain(started_ranks(text).map(Stated::Ranks)).collect();
+    for (expression, (_, form)) in forms.iter().zip(FORMS) {
+        let found = expression.captures(text).and_then(|found| found.iter().skip(1).flatten().next());
+        let fact = found.and_then(|value| form(value.as_str()));
+        let is_new = |fact: &Stated| !facts.iter().any(|known| discriminant(known) == discriminant(fact));
+        facts.extend(fact.filter(is_new));
     }
-    facts.extend(TUNED.is_match(text).then_some(Stated::Tuned));
-    facts.extend(ranks.map(Stated::Ranks));
-    facts.extend(first(&VERSION).map(Stated::Version));
-    facts.extend(first(&LIBRARY).map(Stated::Library));
-    facts.extend(first(&LAUNCHER).map(Stated::Installation));
     facts.into_iter().map(|fact| Statement { line, text: text.to_owned(), fact, is_disputed: false }).collect()
 }
 
@@ -107,7 +108,7 @@ pub(super) fn read(line: u64, text: &str) -> Vec<Statement> {
 fn started_ranks(text: &str) -> Option<Ranks> {
     let is_mpi = ["mpirun", "mpiexec", "srun", "orterun", "prterun", "aprun"].iter().any(|name| text.contains(name));
     let spaced = format!(" {text}");
-    let counts = OPTION.captures_iter(&spaced).filter_map(|found| {
+    let counts = EXPRESSIONS.0.captures_iter(&spaced).filter_map(|found| {
         let is_other = OTHERS.iter().any(|other| found[1].rsplit('/').next() == Some(other));
         let is_ranks = match &found[2] {
             "-c" => is_mpi && !text.contains("srun"),
@@ -143,7 +144,7 @@ impl Statement {
     pub(super) fn replaces(&self, other: &Self) -> bool {
         match (&self.fact, &other.fact) {
             (Stated::Algorithm(own, _), Stated::Algorithm(others, _)) => own == others,
-            (own, others) => std::mem::discriminant(own) == std::mem::discriminant(others),
+            (own, others) => discriminant(own) == discriminant(others),
         }
     }
 
