@@ -19,7 +19,7 @@ use super::pattern::NamePattern;
 use super::plausible::{self, PROCESS_BANDWIDTH};
 use super::raw::{Parsed, Raw};
 use super::statement::{self, Stated, Statement};
-use super::{duplicates, places, reader, values};
+use super::{comparable, reader, values};
 use collrules_record::findings::Statistic;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, CandidateName, Cell};
@@ -192,7 +192,7 @@ impl Importer {
         parsed.findings.extend(findings);
         let before = self.timings.len();
         self.take(source, &name, parsed)?;
-        self.names.push((name.facts, places::place(file, directories, release)));
+        self.names.push((name.facts, comparable::place(file, directories, release)));
         Ok(self.timings.len() > before)
     }
 
@@ -376,9 +376,8 @@ impl Importer {
             ..finding.at(timing.line)
         };
         let mut report = |timing: &Imported, finding| findings.push(located(timing, finding));
-        let timings = places::keep_apart(timings, &names, place, &mut report);
-        let mut timings = duplicates::settle(timings, place, &mut report);
-        timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
+        let timings = comparable::keep_apart(timings, &names, place, &mut report);
+        let mut timings = comparable::settle(timings, place, &mut report);
         let by_place = |a: &Finding, b: &Finding| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code));
         findings.sort_by(by_place);
         if timings.is_empty() {

@@ -12,15 +12,16 @@
 //! | `names`, `pattern` | facts in the names of files |
 //! | `statement` | what lines around outputs state |
 //! | `facts`, `values` | combining facts of content, names and options; the times of a row |
+//! | `unread` | columns that are not read |
 //! | `collect`, `walk` | combining files to one set of timings |
-//! | `places`, `duplicates` | which timings are compared; rows about the same point |
+//! | `comparable`, `group` | which timings are compared; grouping by a key |
 //! | `plausible` | implausible numbers |
 //! | `finding`, `manifest` | problems of an import, and its files |
 
 mod collect;
 mod columns;
+mod comparable;
 mod content;
-mod duplicates;
 mod error;
 mod facts;
 mod finding;
@@ -30,7 +31,6 @@ mod imported;
 mod manifest;
 mod names;
 mod pattern;
-mod places;
 mod plausible;
 mod raw;
 mod reader;
