@@ -170,7 +170,7 @@ impl Columns {
         self.columns.iter().find(|column| column.role == Some(role))
     }
 
-    /// The fields of a line; none if a quoted value is not closed.
+    /// The fields of a line, unless a quoted value is not closed.
     pub(super) fn fields(&self, line: &str) -> Option<Vec<String>> {
         let TableFormat::Delimited(delimiter) = self.layout else {
             let fields = line.replace("No data", NO_DATA);
@@ -336,7 +336,7 @@ fn with_one_time(mut columns: Vec<Column>, is_table: bool, wanted: Option<Statis
     columns
 }
 
-/// Splits a line of a table, whose values may be in quotes; none if a quoted value is not closed.
+/// Splits a line of a table, whose values may be in quotes, unless one of them is not closed.
 fn split_quoted(line: &str, delimiter: char) -> Option<Vec<String>> {
     let (mut fields, mut field, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut signs = line.chars().peekable();

@@ -1,5 +1,5 @@
-//! Which timings are compared: those of one directory, since others may be of another library, layout or machine; and
-//! one of each point and launch.
+//! Choice of the timings that are compared: those of one directory, since others may be of another library, layout or
+//! machine, and one of each point and launch.
 
 use std::path::{Component, Path};
 
@@ -19,8 +19,8 @@ const NAMED_PLACES: usize = 4;
 /// Largest number of lines that a message names.
 const NAMED_LINES: usize = 6;
 
-/// The directory of a file, without those whose names say what was timed: `np4/a3` and the last ones that a pattern
-/// describes.
+/// The directory of a file, without directories that are named after facts of timings, such as `np4/a3`, and without the
+/// last ones that a pattern describes.
 pub(super) fn place(file: &str, described: usize, release: Release) -> String {
     let directories = Path::new(file).parent().into_iter().flat_map(Path::components);
     let directories = directories.filter(|part| !matches!(part, Component::CurDir));

@@ -19,7 +19,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// MB.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// The path that stands for standard input.
+/// The path of standard input.
 pub(super) const STDIN: &str = "-";
 
 /// Reads a file, or standard input for `-`, of at most [`MOST_BYTES`]. Refuses devices and named pipes, which may never

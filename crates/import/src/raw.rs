@@ -61,14 +61,14 @@ pub(super) struct BenchmarkOutput {
     /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
     pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
     pub(super) raws: Vec<Raw>,
-    /// What lines around it state.
+    /// Statements of the lines around it.
     pub(super) stated: Vec<Statement>,
 }
 
 /// Result of reading a file.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
-    /// The format of the first mark or header; none if there is no such line.
+    /// The format of the first mark or header, if there is one.
     pub(super) format: Option<ImportFormat>,
     pub(super) outputs: Vec<BenchmarkOutput>,
     /// Lines at which a program began.

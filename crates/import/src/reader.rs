@@ -42,7 +42,7 @@ pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, Imp
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         return Err(first.map_or(ImportError::Empty, |first| ImportError::Unknown(short(first))));
     }
-    // What lines behind a single output state is about it too.
+    // Statements behind a single output are about it too.
     if let [only] = &mut reader.parsed.outputs[..] {
         only.stated.append(&mut reader.stated);
     }
@@ -62,11 +62,11 @@ struct Reader<'a> {
     has_text: bool,
     blank: Vec<u64>,
     last_row: u64,
-    /// What lines outside of tables stated last.
+    /// The latest statements of lines outside of tables.
     stated: Vec<Statement>,
 }
 
-/// What IMB writes in place of times.
+/// IMB's words in place of times.
 const STOPPED: [&str; 3] = ["time-out.", "out-of-mem.", "int-overflow."];
 
 impl BenchmarkOutput {
@@ -114,13 +114,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The columns, if a line is a header, which need not have what lines in front of it state.
+    /// The columns, if a line is a header. It need not name facts that lines in front of it state.
     fn columns(&self, content: &str) -> Option<Result<Columns, ImportError>> {
         let facts = self.given.facts.clone().or(statement::supplied(&self.stated));
         Columns::find(content, &HeaderDefaults { facts: &facts, ..*self.given })
     }
 
-    /// Keeps what a line outside of tables states.
+    /// Keeps the statements of a line outside of tables.
     fn state(&mut self, line: u64, content: &str) {
         for statement in statement::read(line, content) {
             let (replaced, kept): (Vec<_>, Vec<_>) =
@@ -323,7 +323,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Gives the rows what PGMPITuneLib says at the end that it called.
+    /// Names the algorithms of rows that PGMPITuneLib lists at the end.
     fn name_algorithms(&mut self) {
         let algorithms = std::mem::take(&mut self.output.algorithms);
         for raw in &mut self.output.raws {

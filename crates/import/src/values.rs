@@ -20,7 +20,7 @@ const SLACK: f64 = 1e-3;
 
 const UNIT: &str = "correct the unit in the header, or the value";
 
-/// Checks the times of a row: what is wrong with the row, or an error about all rows. If the average is wanted, the
+/// Checks the times of a row. Returns a finding about the row, or an error about all rows. If the average is wanted, the
 /// others may be over calls.
 pub(super) fn check(raw: &Raw, cell: Cell, is_average: bool) -> Result<Option<Finding>, ImportError> {
     let TimeStatistics { max, min, mean } = raw.times;

@@ -46,7 +46,7 @@ pub(super) struct PointValue {
     pub(super) launch: u32,
     /// Natural logarithm of the time in seconds.
     pub(super) log: f64,
-    /// `log`, less the median of the other candidates in its cell and launch; none with fewer than two others.
+    /// `log`, less the median of the other candidates in its cell and launch, if there are at least two.
     pub(super) beside: Option<f64>,
     /// The timings of these calls.
     pub(super) timings: Range<usize>,

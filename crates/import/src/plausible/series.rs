@@ -24,7 +24,7 @@ fn doubt(column: Vec<&PointValue>) -> Option<Suspicion> {
     let series = group(column, |point| point.cell.ranks).into_values();
     let mut off: Vec<(f64, Vec<&PointValue>)> = series.filter_map(|series| Some((offset(&series)?, series))).collect();
     let mut offsets: Vec<f64> = off.iter().map(|(offset, _)| *offset).collect();
-    // Of a whole column its smallest communicator tells, on which algorithms differ least.
+    // Judge a whole column by its smallest communicator, on which algorithms differ least.
     let smallest = *offsets.first()?;
     let usual = median(&mut offsets)?;
     let is_whole = is_thousand(smallest, ABOUT) && is_thousand(usual, 2.0 * ABOUT);

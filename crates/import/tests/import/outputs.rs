@@ -1,4 +1,4 @@
-//! What outputs say, against each other and against options and names: the right value or a refusal, never another value.
+//! Outputs against each other and against options and names: the right value or a refusal, never another value.
 
 use collrules_import::{Facts, FindingCode, Import, ImportError, Options};
 use collrules_record::CandidateName;
