@@ -141,7 +141,7 @@ impl Importer {
 
     /// Reports a file that is skipped on purpose.
     pub fn pass_over(&mut self, file: &str, why: &str) {
-        self.report(file, Finding::new(FindingCode::PassedOver, why).of_timings(0));
+        self.report(file, Finding::new(FindingCode::PassedOver, why));
     }
 
     /// Reads a file. `parts` are the parts of its path that may describe its content. Returns true if its timings are
@@ -258,9 +258,9 @@ impl Importer {
             let given = given_alone.into_iter().collect::<Vec<_>>().join(" and ");
             let lines = some(&lines, NAMED_LINES);
             let what = format!("outputs begin on lines {lines}, and all of them are taken to have the given {given}");
-            findings.push(Finding::new(FindingCode::SeveralOutputs, what).of_timings(0));
+            findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
-        findings.extend(notes.into_iter().map(|note| Finding::new(FindingCode::PassedOver, note).of_timings(0)));
+        findings.extend(notes.into_iter().map(|note| Finding::new(FindingCode::PassedOver, note)));
         if timings.is_empty() && findings.is_empty() {
             return Err(ImportError::NoTimings);
         }

@@ -80,20 +80,20 @@ impl Facts {
     /// The first fact about which others differ. The release and the collective tell whether a name and a number mean the
     /// same algorithm.
     fn difference(&self, others: &Self, release: Release, collective: Option<Collective>) -> Option<String> {
-        let differ = |what: &str, own: Option<String>, other: Option<String>| {
-            let (own, other) = (own?, other?);
-            (own != other).then(|| format!("{what}: {own} and {other}"))
-        };
-        let text = |value: Option<u32>| value.map(|value| value.to_string());
         let algorithm = |facts: &Self| {
             let candidate = facts.algorithm.as_ref()?.candidate(release, collective?);
             Some(candidate.map_or_else(|why| why, |candidate| candidate.to_string()))
         };
-        let name = |facts: &Self| facts.collective.map(|collective| collective.name().to_owned());
-        differ("the collective", name(self), name(others))
-            .or_else(|| differ("the number of ranks", text(self.ranks.map(|n| n.0)), text(others.ranks.map(|n| n.0))))
-            .or_else(|| differ("the algorithm", algorithm(self), algorithm(others)))
-            .or_else(|| differ("the launch", text(self.launch), text(others.launch)))
+        let facts: [(&str, &dyn Fn(&Self) -> Option<String>); 4] = [
+            ("the collective", &|facts| Some(facts.collective?.to_string())),
+            ("the number of ranks", &|facts| Some(facts.ranks?.to_string())),
+            ("the algorithm", &algorithm),
+            ("the launch", &|facts| Some(facts.launch?.to_string())),
+        ];
+        facts.into_iter().find_map(|(what, text)| {
+            let (own, other) = (text(self)?, text(others)?);
+            (own != other).then(|| format!("{what}: {own} and {other}"))
+        })
     }
 }
 

@@ -105,7 +105,7 @@ pub struct Finding {
 const KEPT: usize = 500;
 
 impl Finding {
-    /// A finding about a timing, or about lines and files without a known number of timings.
+    /// A finding about the timing of a row, which is left out, or about lines and files.
     pub(super) fn new(code: FindingCode, what: impl Into<String>) -> Self {
         let mut message = what.into();
         let from = message.char_indices().nth(KEPT).map(|(place, _)| place);
@@ -115,7 +115,7 @@ impl Finding {
         {
             message.replace_range(from..to, " … ");
         }
-        let timings = usize::from(!matches!(code, FindingCode::StrayLines | FindingCode::UnusableFile));
+        let timings = usize::from(code.is_of_row());
         let (severity, file) = (code.severity(), String::new());
         Self {
             code,
@@ -166,6 +166,11 @@ impl Finding {
 }
 
 impl FindingCode {
+    /// Returns true if the finding is about a row.
+    fn is_of_row(self) -> bool {
+        self <= Self::InvalidMeasurement
+    }
+
     /// Returns true if the finding is about a suspicious number rather than about a row.
     pub fn is_suspicion(self) -> bool {
         self >= Self::Gap

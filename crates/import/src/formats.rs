@@ -110,13 +110,8 @@ impl Meaning {
             (ImportFormat::Osu, _) => Self::Whole,
             (ImportFormat::Reprompi, _) => Self::PerRank,
             (ImportFormat::Imb, _) if collective == Some(Collective::ReduceScatterBlock) => Self::PerRank,
-            (ImportFormat::Imb, Some(version)) => {
-                if version >= (2019, 1) {
-                    Self::PerRank
-                } else {
-                    Self::Whole
-                }
-            }
+            (ImportFormat::Imb, Some(version)) if version >= (2019, 1) => Self::PerRank,
+            (ImportFormat::Imb, Some(_)) => Self::Whole,
             _ => Self::Unknown,
         }
     }

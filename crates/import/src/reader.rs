@@ -164,7 +164,7 @@ impl Reader<'_> {
                 } else if ran != "MPI" || output.is_on_device {
                     output.is_on_device = true;
                     let what = "its buffers are in the memory of a device";
-                    self.parsed.findings.push(Finding::new(FindingCode::DeviceMemory, what).at(line).of_timings(0));
+                    self.parsed.report(line, FindingCode::DeviceMemory, what);
                 }
             }
             HeaderLine::Groups => {

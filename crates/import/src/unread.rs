@@ -8,6 +8,7 @@ use collrules_rules::Collective;
 use crate::columns::{Columns, Role, TableFormat, has_word, words};
 use crate::error::ImportError;
 use crate::finding::{Finding, FindingCode};
+use crate::group::group;
 use crate::raw::{Parsed, Raw};
 
 /// Names of columns that say when, or for whom, and of numbers that calls depend on.
@@ -17,36 +18,30 @@ const FACTORS: [&str; 16] = [
     "numa", "place", "inplace",
 ];
 
+/// Findings about columns that are not read.
+const OVER_CALLS: (FindingCode, &str) =
+    (FindingCode::PassedOver, "are taken for statistics over calls, not over ranks, and not read");
+const EQUAL: (FindingCode, &str) = (FindingCode::PassedOver, "are not read");
+const VARYING: (FindingCode, &str) =
+    (FindingCode::VaryingColumn, "are not read, though values differ: rows are compared as if they were the same");
+
 /// Names the columns that are not read. A column that splits a comparison makes it worthless.
 pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
     let is_table = |columns: &Columns| matches!(columns.layout, TableFormat::Delimited(_));
     let tables = || parsed.outputs.iter().filter(|output| output.columns.as_ref().is_some_and(is_table));
     let columns = tables().flat_map(|output| &output.columns).flat_map(|columns| &columns.columns);
-    let over_calls: BTreeSet<String> =
-        columns.filter(|column| column.role == Some(Role::Spread)).map(|column| format!("`{}`", column.name)).collect();
+    let over_calls = columns.filter(|column| column.role == Some(Role::Spread));
+    let mut found: BTreeSet<_> = over_calls.map(|column| (OVER_CALLS, column.name.clone())).collect();
     let rows: Vec<&Raw> = tables().flat_map(|output| &output.raws).collect();
-    let mut names: BTreeMap<bool, Vec<String>> = BTreeMap::new();
     for name in rows.iter().flat_map(|raw| &raw.unread).map(|(name, _)| name).collect::<BTreeSet<_>>() {
-        let varies = compare_column(name, &rows)?;
+        let kind = if compare_column(name, &rows)? { VARYING } else { EQUAL };
         // Numbers without a name are those of the rows, as pandas writes them.
-        if !name.is_empty() {
-            names.entry(varies).or_default().push(format!("`{name}`"));
-        }
+        found.extend((!name.is_empty()).then(|| (kind, name.clone())));
     }
-    let over_calls = over_calls.into_iter().collect::<Vec<_>>().join(", ");
-    let over_calls = (!over_calls.is_empty()).then(|| {
-        let what = format!("columns {over_calls} are taken for statistics over calls, not over ranks, and not read");
-        Finding::new(FindingCode::PassedOver, what)
-    });
-    let unread = names.into_iter().map(|(varies, names)| {
-        let names = names.join(", ");
-        if varies {
-            let what = "are not read, though values differ: rows are compared as if they were the same";
-            return Finding::new(FindingCode::VaryingColumn, format!("columns {names} {what}"));
-        }
-        Finding::new(FindingCode::PassedOver, format!("columns {names} are not read"))
-    });
-    parsed.findings.extend(over_calls.into_iter().chain(unread).map(|finding| finding.of_timings(0)));
+    for ((code, what), columns) in group(found, |(kind, _)| *kind) {
+        let names: Vec<String> = columns.iter().map(|(_, name)| format!("`{name}`")).collect();
+        parsed.findings.push(Finding::new(code, format!("columns {} {what}", names.join(", "))));
+    }
     Ok(())
 }
 
