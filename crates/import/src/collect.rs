@@ -7,57 +7,19 @@ use collrules_rules::{Collective, Release};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::columns::HeaderDefaults;
 use super::content::{self, Content};
-use super::error::ImportError;
 use super::facts::{Facts, combine};
-use super::finding::{Finding, FindingCode};
+use super::finding::{Finding, FindingCode, ImportError};
 use super::formats::{ImportFormat, Size};
-use super::imported::Imported;
 use super::names::{self, PathFacts};
-use super::pattern::NamePattern;
-use super::plausible::{self, PROCESS_BANDWIDTH};
+use super::options::Options;
 use super::raw::{Parsed, Raw};
 use super::statement::{self, Stated, Statement};
-use super::{comparable, reader, values};
+use super::timing::{self, Imported};
+use super::{comparable, plausible, reader};
 use collrules_record::findings::Statistic;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, CandidateName, Cell};
-
-/// Options of the user for an import.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The release of Open MPI whose algorithm numbers are meant.
-    pub release: Release,
-    /// Facts that hold for all files.
-    pub facts: Facts,
-    /// Pattern of file names, in addition to the usual forms.
-    pub pattern: Option<NamePattern>,
-    /// Units of time per second, for columns that name no unit.
-    pub per_second: Option<f64>,
-    /// The time to import if there are several; if none is named, that of the slowest rank if all have it, else the mean over
-    /// ranks.
-    pub time: Option<Statistic>,
-    /// True if timings with a warning are left out.
-    pub leave_out_flagged: bool,
-    /// Bytes per second that one process of the measured machine can send or receive at most.
-    pub process_bandwidth: f64,
-}
-
-impl Options {
-    /// Options with the release alone.
-    pub fn new(release: Release) -> Self {
-        Self {
-            release,
-            facts: Facts::default(),
-            pattern: None,
-            per_second: None,
-            time: None,
-            leave_out_flagged: false,
-            process_bandwidth: PROCESS_BANDWIDTH,
-        }
-    }
-}
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,8 +92,7 @@ impl Importer {
 
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
-        let given = HeaderDefaults { facts: &Facts::default(), per_second: None, time: None };
-        match reader::read(&content::decode(bytes).ok()?.text, &given) {
+        match reader::read(&content::decode(bytes).ok()?.text, &Options::new(Release::V5_0)) {
             Ok(parsed) => parsed.format,
             Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
             // A header with a fault.
@@ -160,20 +121,20 @@ impl Importer {
 
     pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<bool, ImportError> {
         let Content { text, findings } = content::decode(bytes)?;
-        let Options { release, per_second, time, ref pattern, ref facts, .. } = self.options;
-        let described =
-            pattern.as_ref().and_then(|pattern| Some((pattern.facts(&parts.join("/"))?, pattern.directories())));
+        let release = self.options.release;
+        let pattern = self.options.pattern.as_ref();
+        let described = pattern.and_then(|pattern| Some((pattern.facts(&parts.join("/"))?, pattern.directories())));
         self.matched |= described.is_some();
         let (described, directories) = described.unwrap_or_default();
         let mut name = names::facts(parts, release);
         name.facts = described.or(name.facts);
         // A table need not have what the name or the options say.
-        let facts = facts.clone().or(name.facts.clone());
+        let facts = self.options.facts.clone().or(name.facts.clone());
         if let Some(library) = name.library {
             self.pass_over(file, &format!("its path names {library}, whose algorithms are not those of Open MPI"));
             return Ok(false);
         }
-        let mut parsed = reader::read(&text, &HeaderDefaults { facts: &facts, per_second, time })?;
+        let mut parsed = reader::read(&text, &Options { facts, ..self.options.clone() })?;
         let mut of_path = statement::read(1, &parts.join("/").replace('_', " "));
         of_path.retain(|statement| matches!(statement.fact, Stated::Version(_)));
         parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
@@ -321,7 +282,9 @@ impl Importer {
             Err(why) => return Ok(Err(Finding::new(FindingCode::UnusableFile, why))),
         };
         let is_average = self.options.time == Some(Statistic::RankAverage);
-        if let Some(disorder) = values::check(raw, cell, is_average).map_err(|why| why.at(raw.line))? {
+        if let Some(disorder) =
+            timing::check(raw.times, (raw.step, raw.calls), cell, is_average).map_err(|why| why.at(raw.line))?
+        {
             return Ok(Err(disorder.at(raw.line).about(raw.facts.clone(), raw.size)));
         }
         let Raw { line, round, times, is_median, is_on_device, .. } = *raw;

@@ -3,9 +3,10 @@
 use collrules_record::findings::Statistic;
 use collrules_rules::{Collective, names};
 
-use crate::error::ImportError;
 use crate::facts::Facts;
+use crate::finding::ImportError;
 use crate::group::group;
+use crate::options::Options;
 
 names! {
     /// Content of a column, with the name that messages use, and that tables should have.
@@ -77,19 +78,12 @@ pub(super) struct Columns {
     pub(super) columns: Vec<Column>,
 }
 
-/// Facts, unit and statistic that a header need not name.
-pub(super) struct HeaderDefaults<'a> {
-    pub(super) facts: &'a Facts,
-    pub(super) per_second: Option<f64>,
-    pub(super) time: Option<Statistic>,
-}
-
 /// Columns that only tables of other programs have, in which times and sizes mean something else.
 const FOREIGN: [&str; 4] = ["algbw", "busbw", "redop", "elem_count"];
 
 impl Columns {
-    /// The columns, if a line is a header.
-    pub(super) fn find(line: &str, given: &HeaderDefaults<'_>) -> Option<Result<Self, ImportError>> {
+    /// The columns, if a line is a header, which need not name given facts, unit and statistic.
+    pub(super) fn find(line: &str, given: &Options) -> Option<Result<Self, ImportError>> {
         let (layout, names) = split_header(line)?;
         let named = || names.iter().map(|name| Column::named(name)).collect();
         let columns = match layout {
@@ -102,7 +96,7 @@ impl Columns {
     }
 
     /// Checks that the columns are there, each once, with units.
-    fn complete(&mut self, line: &str, given: &HeaderDefaults<'_>) -> Result<(), ImportError> {
+    fn complete(&mut self, line: &str, given: &Options) -> Result<(), ImportError> {
         if line.contains(['\0', '\u{fffd}']) {
             return Err(ImportError::NotText);
         }
@@ -132,7 +126,7 @@ impl Columns {
             column.per_second = given.per_second.ok_or_else(|| ImportError::Doubtful(no_unit()))?;
         }
         let lacks = |roles: &[Role]| !roles.iter().any(|role| self.has(*role));
-        let Facts { collective, ranks, algorithm, .. } = given.facts;
+        let Facts { collective, ranks, algorithm, .. } = &given.facts;
         let is_table = matches!(self.layout, TableFormat::Delimited(_));
         let lacks_algorithm = lacks(&ALGORITHMS) && lacks(&[Role::Component]);
         let missing = [

@@ -10,8 +10,8 @@ use collrules_rules::words::some;
 use crate::facts::Facts;
 use crate::finding::{Finding, FindingCode};
 use crate::group::group;
-use crate::imported::Imported;
 use crate::names;
+use crate::timing::Imported;
 
 /// Largest number of places that a message names.
 const NAMED_PLACES: usize = 4;

@@ -9,8 +9,7 @@ use std::sync::LazyLock;
 use flate2::read::MultiGzDecoder;
 use regex::Regex;
 
-use crate::error::ImportError;
-use crate::finding::{Finding, FindingCode};
+use crate::finding::{Finding, FindingCode, ImportError};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();

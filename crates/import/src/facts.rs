@@ -3,7 +3,7 @@
 use collrules_rules::{Collective, Release};
 
 use collrules_record::CandidateName;
-use collrules_record::units::{Ranks, Seconds};
+use collrules_record::units::Ranks;
 
 /// Facts from one source; unknown ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,17 +16,6 @@ pub struct Facts {
     pub algorithm: Option<CandidateName>,
     /// The start of the MPI job.
     pub launch: Option<u32>,
-}
-
-/// Times over ranks in seconds, as far as a file has them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TimeStatistics {
-    /// Of the slowest rank.
-    pub max: Option<Seconds>,
-    /// Of the fastest rank.
-    pub min: Option<Seconds>,
-    /// The mean over ranks.
-    pub mean: Option<Seconds>,
 }
 
 /// Combines facts of the options, the content and the file name. Options and content must agree. A name that contradicts

@@ -7,10 +7,11 @@ use collrules_record::units::Seconds;
 use collrules_rules::Collective;
 
 use super::columns::Columns;
-use super::facts::{Facts, TimeStatistics};
+use super::facts::Facts;
 use super::finding::{Finding, FindingCode};
 use super::formats::{ImportFormat, Size};
 use super::statement::Statement;
+use super::timing::TimeStatistics;
 
 /// A timing as read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,28 +80,5 @@ pub(super) struct Parsed {
 impl Parsed {
     pub(super) fn report(&mut self, line: u64, code: FindingCode, what: impl Into<String>) {
         self.findings.push(Finding::new(code, what).at(line));
-    }
-}
-
-/// The step between numbers as written, in seconds.
-pub(super) fn step(text: &str, per_second: f64) -> f64 {
-    let decimals =
-        text.split_once('.').map_or(0, |(_, decimals)| decimals.bytes().take_while(u8::is_ascii_digit).count());
-    let decimals = decimals.min(20) as f64;
-    10_f64.powf(-decimals) / per_second
-}
-
-/// Parses a positive time, given its number of units per second.
-pub(super) fn time(text: &str, per_second: f64) -> Result<Seconds, String> {
-    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
-    if !number.is_finite() {
-        return Err(format!("`{text}` is not finite"));
-    }
-    let seconds = number / per_second;
-    match seconds {
-        _ if number < 0.0 => Err(format!("`{text}` is negative")),
-        // What is too small for a number counts as zero.
-        0.0 => Err(format!("`{text}` is zero: no call takes no time")),
-        _ => Ok(Seconds(seconds)),
     }
 }

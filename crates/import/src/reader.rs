@@ -12,20 +12,22 @@ use collrules_record::CandidateName;
 use collrules_record::units::Seconds;
 use collrules_rules::Collective;
 
-use crate::columns::{Columns, HeaderDefaults, Role, TableFormat, quoted, short};
-use crate::error::ImportError;
-use crate::facts::{Facts, TimeStatistics, collective_named};
-use crate::finding::{Finding, FindingCode};
+use crate::columns::{Columns, Role, TableFormat, quoted, short};
+use crate::facts::{Facts, collective_named};
+use crate::finding::{Finding, FindingCode, ImportError};
 use crate::formats::{HeaderLine, ImportFormat, mark};
 use crate::group::group;
+use crate::options::Options;
 use crate::raw::{BenchmarkOutput, Parsed, Raw};
 use crate::statement::{self, Stated, Statement};
+use crate::timing::TimeStatistics;
 use crate::{row, unread};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
-pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, ImportError> {
+pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError> {
     let mut reader = Reader {
-        given,
+        options,
+        given: options.clone(),
         parsed: Parsed::default(),
         stray: None,
         output: BenchmarkOutput::default(),
@@ -52,7 +54,9 @@ pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, Imp
 }
 
 struct Reader<'a> {
-    given: &'a HeaderDefaults<'a>,
+    options: &'a Options,
+    /// The options, with facts that lines in front of a header state.
+    given: Options,
     parsed: Parsed,
     /// Adjoining lines between those of the benchmark, such as warnings of the MPI library: the first, the last, and the
     /// first one's text.
@@ -94,7 +98,7 @@ impl Reader<'_> {
             self.parsed.format.get_or_insert(format);
             self.output.format.get_or_insert(format);
             self.mark(line, format, mark, value);
-        } else if let Some(found) = may_be_header.then(|| self.columns(content)).flatten() {
+        } else if let Some(found) = may_be_header.then(|| Columns::find(content, &self.given)).flatten() {
             self.end_stray();
             match found {
                 Ok(columns) => self.header(columns, is_comment),
@@ -114,12 +118,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The columns, if a line is a header. It need not name facts that lines in front of it state.
-    fn columns(&self, content: &str) -> Option<Result<Columns, ImportError>> {
-        let facts = self.given.facts.clone().or(statement::supplied(&self.stated));
-        Columns::find(content, &HeaderDefaults { facts: &facts, ..*self.given })
-    }
-
     /// Keeps the statements of a line outside of tables.
     fn state(&mut self, line: u64, content: &str) {
         for statement in statement::read(line, content) {
@@ -130,6 +128,7 @@ impl Reader<'_> {
             self.stated = kept;
             self.stated.push(Statement { is_disputed, ..statement });
         }
+        self.given.facts = self.options.facts.clone().or(statement::supplied(&self.stated));
     }
 
     fn mark(&mut self, line: u64, format: ImportFormat, mark: HeaderLine, value: &str) {

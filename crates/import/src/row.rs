@@ -7,10 +7,11 @@ use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::Collective;
 
 use crate::columns::{ALGORITHMS, Column, Columns, NO_DATA, Role, SIZES, TableFormat};
-use crate::facts::{Facts, TimeStatistics, collective_named};
+use crate::facts::{Facts, collective_named};
 use crate::finding::{Finding, FindingCode};
 use crate::formats::{ImportFormat, Meaning, Size};
-use crate::raw::{BenchmarkOutput, Raw, step, time};
+use crate::raw::{BenchmarkOutput, Raw};
+use crate::timing::{TimeStatistics, step, time};
 
 /// Reason for leaving out a row without any value.
 pub(super) const EMPTY_ROW: &str = "the row is empty";

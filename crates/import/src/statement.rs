@@ -9,8 +9,8 @@ use collrules_rules::{Collective, Release};
 use regex::Regex;
 
 use crate::columns::words;
-use crate::error::ImportError;
 use crate::facts::{Facts, collective_named};
+use crate::finding::ImportError;
 
 /// A statement, with the line that makes it.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,7 @@ use collrules_record::CandidateName;
 use collrules_rules::Collective;
 
 use crate::columns::{Columns, Role, TableFormat, has_word, words};
-use crate::error::ImportError;
-use crate::finding::{Finding, FindingCode};
+use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
 use crate::raw::{Parsed, Raw};
 

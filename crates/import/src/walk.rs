@@ -125,7 +125,7 @@ mod tests {
     use collrules_rules::Release;
 
     use super::*;
-    use crate::collect::Options;
+    use crate::options::Options;
 
     #[test]
     fn files_without_timings_do_not_replace_a_table_of_their_directory() {

@@ -18,16 +18,11 @@ use collrules_rules::{Collective, Release};
 
 use super::finding::FindingCode;
 use super::group::group;
-use super::imported::Imported;
+use super::timing::Imported;
 use collrules_record::estimate::median;
 use collrules_record::findings::Statistic;
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
-
-/// Bytes per second that one process can send or receive at most, if nothing else is said: what the fastest single network
-/// port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and more than one core copies from memory to memory on the
-/// processors of these years.
-pub const PROCESS_BANDWIDTH: f64 = 50e9;
 
 /// A suspicion about timings.
 pub(super) struct Suspicion {

@@ -2,7 +2,7 @@
 
 use super::{PointValue, Suspicion, group, through_one_process};
 use crate::finding::FindingCode;
-use crate::imported::Imported;
+use crate::timing::Imported;
 
 /// Numbers of this many significant digits agree by chance once in a million values.
 const CERTAIN: usize = 6;
