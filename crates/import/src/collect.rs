@@ -226,7 +226,7 @@ impl Importer {
             return Err(ImportError::NoTimings);
         }
         for finding in findings {
-            if let Some((facts, size)) = &finding.lost
+            if let Some((facts, size)) = finding.lost.as_deref()
                 && let Ok((subject, _)) = self.complete(facts, outputs.iter().flat_map(|it| &it.stated), name)
                 && let Ok(cell) = subject.cell(*size)
             {

@@ -73,14 +73,13 @@ impl Facts {
             let candidate = facts.algorithm.as_ref()?.candidate(release, collective?);
             Some(candidate.map_or_else(|why| why, |candidate| candidate.to_string()))
         };
-        let facts: [(&str, &dyn Fn(&Self) -> Option<String>); 4] = [
-            ("the collective", &|facts| Some(facts.collective?.to_string())),
-            ("the number of ranks", &|facts| Some(facts.ranks?.to_string())),
-            ("the algorithm", &algorithm),
-            ("the launch", &|facts| Some(facts.launch?.to_string())),
-        ];
-        facts.into_iter().find_map(|(what, text)| {
-            let (own, other) = (text(self)?, text(others)?);
+        let texts = |facts: &Self| {
+            let (collective, ranks) = (facts.collective.map(|it| it.to_string()), facts.ranks.map(|it| it.to_string()));
+            [collective, ranks, algorithm(facts), facts.launch.map(|it| it.to_string())]
+        };
+        let names = ["the collective", "the number of ranks", "the algorithm", "the launch"];
+        names.into_iter().zip(texts(self)).zip(texts(others)).find_map(|((what, own), other)| {
+            let (own, other) = (own?, other?);
             (own != other).then(|| format!("{what}: {own} and {other}"))
         })
     }

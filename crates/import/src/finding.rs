@@ -99,7 +99,7 @@ pub struct Finding {
     pub points: Vec<(Cell, Candidate)>,
     /// Facts and size of the lost timing of a row, if the file has them.
     #[serde(skip)]
-    pub(super) lost: Option<(Facts, Size)>,
+    pub(super) lost: Option<Box<(Facts, Size)>>,
 }
 
 /// Number of characters at each end of a message that are kept if it is longer: lines that it quotes may have megabytes.
@@ -143,7 +143,7 @@ impl Finding {
 
     /// Adds facts and size of the lost timing.
     pub(super) fn about(self, facts: Facts, size: Size) -> Self {
-        Self { lost: Some((facts, size)), ..self }
+        Self { lost: Some(Box::new((facts, size))), ..self }
     }
 
     /// Findings as text; those that differ in their lines alone are one, with a count.

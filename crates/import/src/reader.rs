@@ -311,7 +311,7 @@ impl Reader<'_> {
             &mut self.output,
             BenchmarkOutput { version, is_on_device, ..BenchmarkOutput::default() },
         );
-        if ended.rows > 0 && ended.passed.is_none() {
+        if ended.rows > 0 {
             self.parsed.outputs.push(ended);
         }
     }
