@@ -127,7 +127,7 @@ impl Columns {
         }
         let lacks = |roles: &[Role]| !roles.iter().any(|role| self.has(*role));
         let Facts { collective, ranks, algorithm, .. } = &given.facts;
-        let is_table = matches!(self.layout, TableFormat::Delimited(_));
+        let is_table = self.is_table();
         let lacks_algorithm = lacks(&ALGORITHMS) && lacks(&[Role::Component]);
         let missing = [
             (Role::Collective, is_table && collective.is_none() && lacks(&[Role::Collective])),
@@ -156,6 +156,11 @@ impl Columns {
         }
     }
 
+    /// Returns true if a character stands between fields, as in tables that people make.
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.layout, TableFormat::Delimited(_))
+    }
+
     pub(super) fn has(&self, role: Role) -> bool {
         self.column(role).is_some()
     }
@@ -167,7 +172,8 @@ impl Columns {
     /// The fields of a line, unless a quoted value is not closed.
     pub(super) fn fields(&self, line: &str) -> Option<Vec<String>> {
         let TableFormat::Delimited(delimiter) = self.layout else {
-            let fields = line.replace("No data", NO_DATA);
+            let is_derived = self.layout == TableFormat::Algorithms;
+            let fields = if is_derived { line.replace("No data", NO_DATA) } else { line.to_owned() };
             let fields = fields.split(|sign: char| sign.is_whitespace() || sign == ',');
             return Some(fields.filter(|field| !field.is_empty()).map(str::to_owned).collect());
         };
@@ -188,8 +194,7 @@ impl Columns {
                 matches!(column.role, Some(Ranks | Bytes | Count | Mean | Median | Max | Launch))
             });
         let numbers: Vec<&String> = numbers.map(|(_, field)| field).collect();
-        let is_table = matches!(self.layout, TableFormat::Delimited(_));
-        is_table && numbers.len() > 1 && numbers.iter().all(|field| is_name(field))
+        self.is_table() && numbers.len() > 1 && numbers.iter().all(|field| is_name(field))
     }
 
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more
@@ -201,8 +206,7 @@ impl Columns {
         let expected = if fields.len() == self.columns.len() { 1 } else { 2 };
         let numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column));
         let mut numbers = numbers.take(expected).peekable();
-        matches!(self.layout, TableFormat::Delimited(_))
-            || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
+        self.is_table() || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
     }
 }
 

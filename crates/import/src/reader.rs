@@ -258,7 +258,7 @@ impl Reader<'_> {
             }
             self.output.rows += 1;
             self.last_row = line;
-            if let TableFormat::Delimited(_) = columns.layout {
+            if columns.is_table() {
                 for line in self.blank.drain(..) {
                     self.parsed.report(line, FindingCode::EmptyValue, row::EMPTY_ROW);
                 }

@@ -55,7 +55,7 @@ pub(super) fn read(
     for (column, text) in columns.columns.iter().zip(fields) {
         let text = text.trim();
         let Some(role) = column.role.filter(|role| *role != Role::Component || !names_algorithm) else {
-            if matches!(columns.layout, TableFormat::Delimited(_)) {
+            if columns.is_table() {
                 row.unread.push((column.name.clone(), text.to_lowercase()));
             }
             continue;

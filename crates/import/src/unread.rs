@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use collrules_record::CandidateName;
 use collrules_rules::Collective;
 
-use crate::columns::{Columns, Role, TableFormat, has_word, words};
+use crate::columns::{Columns, Role, has_word, words};
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
 use crate::raw::{Parsed, Raw};
@@ -26,8 +26,7 @@ const VARYING: (FindingCode, &str) =
 
 /// Names the columns that are not read. A column that splits a comparison makes it worthless.
 pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
-    let is_table = |columns: &Columns| matches!(columns.layout, TableFormat::Delimited(_));
-    let tables = || parsed.outputs.iter().filter(|output| output.columns.as_ref().is_some_and(is_table));
+    let tables = || parsed.outputs.iter().filter(|output| output.columns.as_ref().is_some_and(Columns::is_table));
     let columns = tables().flat_map(|output| &output.columns).flat_map(|columns| &columns.columns);
     let over_calls = columns.filter(|column| column.role == Some(Role::Spread));
     let mut found: BTreeSet<_> = over_calls.map(|column| (OVER_CALLS, column.name.clone())).collect();
