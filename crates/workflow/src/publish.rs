@@ -142,7 +142,7 @@ impl Published {
 
     /// Returns true if fresh launches compared all rules that there are.
     pub(crate) fn is_compared(&self) -> bool {
-        self.validation.iter().filter_map(|found| found.round.as_ref()).any(|round| round.unreached == 0)
+        self.validation.as_ref().is_some_and(|found| found.round.unreached == 0)
     }
 
     /// What fresh launches in a layout, or in that of the run, showed of the rules over a base; none without launches of any.
@@ -172,14 +172,12 @@ impl Published {
         };
         let mut found = verdict(state.evidence(layout, base).filter(|(_, found)| is_about(found)), facts)?;
         carry(&mut found, &state.carried);
-        if let Some(round) = &mut found.round {
-            let known = round.known();
-            let of_layout = layout.map(|layout| self.cells_in(layout));
-            let is_here =
-                |cell: &Cell| of_layout.as_ref().is_none_or(|cells| cells.contains(&(cell.collective, cell.ranks)));
-            let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell) && facts(**cell).is_ruled());
-            round.unreached = ruled.filter(|cell| !known.contains(cell)).count();
-        }
+        let known = found.round.known();
+        let of_layout = layout.map(|layout| self.cells_in(layout));
+        let is_here =
+            |cell: &Cell| of_layout.as_ref().is_none_or(|cells| cells.contains(&(cell.collective, cell.ranks)));
+        let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell) && facts(**cell).is_ruled());
+        found.round.unreached = ruled.filter(|cell| !known.contains(cell)).count();
         let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();
         Some(Validation { settings, digests: tuning.digests(), reverted: state.reverted.clone(), ..found })
     }
