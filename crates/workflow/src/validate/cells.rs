@@ -36,14 +36,13 @@ impl ValidationSubject {
 
     /// Counts the tuned cells with a rule that a comparison of chosen cells left out: without them nothing is confirmed.
     pub(super) fn count_uncompared(&self, validation: &mut Validation) {
-        let Some(round) = &mut validation.round else { return };
+        let round = &mut validation.round;
         round.unreached = count_unreached(round, self.tuned().iter().filter(|cell| self.is_ruled(**cell)));
     }
 
     /// The tuned cells with a rule that a comparison did not reach.
     pub(super) fn list_untimed(&self, validation: &Validation) -> Vec<Cell> {
-        let (tuned, round) = (self.tuned(), validation.round.iter());
-        let known: BTreeSet<Cell> = round.flat_map(Round::known).collect();
+        let (tuned, known) = (self.tuned(), validation.round.known());
         let is_left = |cell: &Cell| tuned.contains(cell) && self.is_ruled(*cell) && !known.contains(cell);
         self.cells.iter().copied().filter(is_left).collect()
     }

@@ -266,7 +266,7 @@ impl ProvenRun<'_, '_> {
     /// for all. The launches are in the run of that layout, the result is in the state.
     fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
         let layout = other.manifest()?.plan.placement.layout;
-        let compared = self.published.judge(Some(layout), &Settings::new()).and_then(|known| known.round);
+        let compared = self.published.judge(Some(layout), &Settings::new()).map(|known| known.round);
         let is_known = compared.is_some_and(|round| round.unreached == 0);
         if is_known && self.published.state.has_rules_compared(Some(layout)) || !self.wants_comparison() {
             return Ok(());
@@ -330,7 +330,7 @@ impl ProvenRun<'_, '_> {
             let steps = std::mem::take(&mut self.published.state.steps);
             self.published = Published { state: TuningState { steps, ..before.state.clone() }, ..before };
         }
-        Ok(Some(found.and_then(|found| found.round)))
+        Ok(Some(found.map(|found| found.round)))
     }
 
     /// Compares the rules, with the run's arrivals of ranks in programs. The result is in `published`, also of another layout.
