@@ -1,7 +1,5 @@
 //! The state of a run: which steps ended, and which of their results hold for the rules that are decided.
 
-use std::time::Instant;
-
 use collrules_record::comparison::Stage;
 use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
@@ -10,8 +8,10 @@ use collrules_record::state::{Step, StepRecord, TuningState};
 use collrules_record::validation::Round;
 use collrules_record::{Cell, HanRule, Seconds, Tuning, Validation};
 use collrules_rules::{Choice, Release};
+use collrules_runner::job_clock::JobClock;
 
 use crate::error::WorkflowError;
+use crate::start::Started;
 use crate::tuning;
 
 /// Reads the state of a directory; without one, the results in it that are about its rules.
@@ -33,7 +33,8 @@ pub(crate) fn fit(state: &mut TuningState, tuning: &Tuning, findings: &Findings)
         if let Some(compared) = compared {
             state.earlier = Some(compared.clone());
         }
-        if state.steps.iter().any(|it| matches!(it.step, Step::Compare(..))) {
+        let is_compared = |it: &StepRecord| matches!(it.step, Step::Compare(..));
+        if state.steps.iter().rev().take_while(|it| it.step != Step::Decide).any(is_compared) {
             state.steps.push(StepRecord { step: Step::Decide, seconds: Seconds(0.0) });
         }
         state.settings.iter_mut().for_each(SettingsFindings::forget_rules);
@@ -47,8 +48,9 @@ pub(crate) fn fit(state: &mut TuningState, tuning: &Tuning, findings: &Findings)
     }
 }
 
-/// Lets a run go on with more time: what was undecided is decided again, and what was decided stays.
-pub(crate) fn reopen(state: &mut TuningState) {
+/// Lets a run go on with more time: what was undecided is decided again, in a step that begins with this record, and what was
+/// decided stays.
+pub(crate) fn reopen(state: &mut TuningState, begun: StepRecord) {
     state.earlier = state.validation.clone().filter(|validation| validation.round.is_some()).or(state.earlier.take());
     for validation in state.validations_mut() {
         validation.round = None;
@@ -56,7 +58,7 @@ pub(crate) fn reopen(state: &mut TuningState) {
         validation.reverted.clear();
     }
     state.settings = state.settings.take().filter(|found| found.chosen.is_some());
-    state.steps.push(StepRecord { step: Step::Decide, seconds: Seconds(0.0) });
+    state.steps.push(begun);
 }
 
 /// Returns true if what a comparison showed holds for a tuning: in each cell it has the rule that was launched and not removed
@@ -95,22 +97,25 @@ fn is_apart(step: Step) -> bool {
 }
 
 /// The clock of a tuning: the time of steps that ended, also in earlier sessions, and of the one in progress.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Clock {
-    began: Instant,
+    jobs: JobClock,
+    /// When the session began.
+    began: f64,
     /// Seconds of earlier sessions with the same budget.
     before: f64,
     /// Seconds of steps with a budget of their own.
     apart: f64,
     /// When the step in progress began.
-    lap: Instant,
+    lap: f64,
 }
 
 impl Clock {
-    /// A clock that starts now.
-    pub(crate) fn new() -> Self {
-        let now = Instant::now();
-        Self { began: now, before: 0.0, apart: 0.0, lap: now }
+    /// A clock that starts with the survey, by the time of the system's jobs.
+    pub(crate) fn new(started: &Started) -> Self {
+        let jobs = started.backend.clock();
+        let began = jobs.now() - started.startup.0;
+        Self { jobs, began, before: 0.0, apart: 0.0, lap: began }
     }
 
     /// Adds the time of earlier sessions, beyond these seconds that a batch job cut off the budget.
@@ -121,7 +126,7 @@ impl Clock {
 
     /// Seconds so far.
     pub(crate) fn seconds(&self) -> f64 {
-        self.before + self.began.elapsed().as_secs_f64()
+        self.before + self.jobs.now() - self.began
     }
 
     /// Seconds of the work on rules in the layout of the run.
@@ -129,17 +134,21 @@ impl Clock {
         self.seconds() - self.apart
     }
 
-    /// Leaves out the seconds since a time: they have a budget of their own.
-    pub(crate) fn leave_out(&mut self, since: Instant) {
-        self.apart += since.elapsed().as_secs_f64();
+    /// Leaves out the time since so many seconds, which has a budget of its own. A model counts only its own calls, so at least
+    /// these seconds of another one have passed.
+    pub(crate) fn leave_out(&mut self, since: f64, least: f64) {
+        let passed = self.seconds() - since;
+        self.before += (least - passed).max(0.0);
+        self.apart += passed.max(least);
     }
 
     /// Ends a step.
     pub(crate) fn end(&mut self, step: Step) -> StepRecord {
-        let since = std::mem::replace(&mut self.lap, Instant::now());
+        let now = self.jobs.now();
+        let seconds = now - std::mem::replace(&mut self.lap, now);
         if is_apart(step) {
-            self.leave_out(since);
+            self.apart += seconds;
         }
-        StepRecord { step, seconds: Seconds(since.elapsed().as_secs_f64()) }
+        StepRecord { step, seconds: Seconds(seconds) }
     }
 }
