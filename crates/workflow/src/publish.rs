@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use collrules_record::comparison::Stage;
 use collrules_record::findings::{self, Findings};
 use collrules_record::options::Request;
 use collrules_record::proof::ProofFact;
@@ -143,6 +144,14 @@ impl Published {
     /// Returns true if fresh launches compared all rules that there are.
     pub(crate) fn is_compared(&self) -> bool {
         self.validation.as_ref().is_some_and(|found| found.round.unreached == 0)
+    }
+
+    /// The last validation in the layout of the run, under its version of Open MPI.
+    pub(crate) fn last_validation(&self) -> Option<Stage> {
+        let version = self.manifest.as_ref().map(|manifest| manifest.survey.version);
+        let base = Settings::new();
+        let own = self.state.evidence(None, &base).filter(|(_, found)| Some(found.version) == version);
+        own.map(|(stage, _)| stage).filter(|stage| matches!(stage, Stage::Validation(_))).last()
     }
 
     /// What fresh launches in a layout, or in that of the run, showed of the rules over a base; none without launches of any.
