@@ -25,6 +25,13 @@ pub struct CellFacts {
     pub handed: bool,
 }
 
+impl CellFacts {
+    /// Returns true if a rule of coll/tuned or of HAN acts on it.
+    pub fn is_ruled(self) -> bool {
+        self.handed || !self.served.is_builtin()
+    }
+}
+
 /// The comparison of an arm in the calls that decide.
 pub fn describe_round(
     compared: &Compared,
@@ -122,8 +129,8 @@ fn reach_of_phases(differences: &[f64], level: f64) -> f64 {
 
 /// Adds a later stretch of launches to a comparison, in which some of its cells were timed again. Speedups are the means of
 /// both stretches, each with the same weight since what differs most is the machine. Their intervals are at least as wide as
-/// the stretches are apart, and contain the variance between stretches, pooled over a class of sizes. What was faster remains so if the later stretch points to a gain; differences of less than 1 us
-/// have to be shown in both.
+/// the stretches are apart, and contain the variance between stretches, pooled over a class of sizes. What was faster remains so
+/// if the later stretch points to a gain; differences of less than 1 us have to be shown in both.
 pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteria) {
     let again = |cell: &ValidatedCell| later.cells.iter().find(|again| again.cell == cell.cell);
     let mut differences: BTreeMap<usize, Vec<f64>> = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
@@ -104,7 +104,12 @@ pub fn drift(
     started.backend.leave_out(&left_out);
     // Settings act on calls from programs' buffers, wherever these begin.
     let condition = if published.has_settings() { Condition::UNALIGNED } else { experiment.condition };
-    let then = default_times(log.launches(), condition);
+    let of_validation = |launch: &&ArmLaunch| matches!(launch.stage, Stage::Validation(_));
+    let is_tuned = log.launches().iter().any(|launch| !launch.stage.is_search() && !of_validation(&launch));
+    let last = published.last_validation();
+    // Those of one day: validations may be of another, or of another layout or version.
+    let is_then = |launch: &&ArmLaunch| if is_tuned { !of_validation(launch) } else { Some(launch.stage) == last };
+    let then = default_times(log.launches().iter().filter(is_then), condition);
     let job = published.switch().by_name();
     if job.is_empty() {
         return Err(WorkflowError::Input(format!("{shown} leaves everything to the default: no tuning can lose")));

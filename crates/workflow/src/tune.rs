@@ -1,12 +1,10 @@
 //! A whole tuning: measure, decide, prove, compare, publish.
 
-use collrules_record::Validation;
 use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
 use collrules_record::rundir::FINDINGS;
-use collrules_record::state::{Step, StepRecord, TuningState};
+use collrules_record::state::{Step, TuningState};
 use collrules_record::units::Seconds;
-use collrules_report::gains::Gains;
 use collrules_runner::RunnerError;
 
 use crate::analyze::Source;
@@ -46,10 +44,11 @@ fn carry_out(
     loop {
         let launches = measured.launches()?;
         let published = conclude(measured, options, state, session)?;
-        let is_open = is_open(measured, &published.state, &published.findings)?;
+        let is_open = is_open(measured, &published)?;
         let is_first = !std::mem::replace(&mut measured.takes_rest, true);
+        let goes_on = is_open && (is_first || measured.launches()? > launches);
         let rest = measured.left().filter(|left| is_worth(*left, &measured.experiment, measured.started.startup));
-        let Some(rest) = rest.filter(|_| is_open && (is_first || measured.launches().is_ok_and(|it| it > launches))) else {
+        let Some(rest) = rest.filter(|_| goes_on) else {
             if measured.experiment.budget.is_some() && !is_open && published.is_confirmed() {
                 let took = Seconds(measured.clock.of_rules()).rounded();
                 session.say(&format!("stopped after {took}: everything decided"));
@@ -92,11 +91,11 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
     let mut state = state::read(&measured.run)?;
     let is_first = state.budget().is_none();
     if state.budget() != Some(options.budget) {
-        let has_findings = !is_first && measured.run.file(FINDINGS).exists();
-        if has_findings && is_open(measured, &state, &measured.run.findings()?)? {
-            state::reopen(&mut state, StepRecord { step: Step::Decide, seconds: Seconds(0.0) });
+        let has_result = !is_first && measured.run.file(FINDINGS).exists();
+        if has_result && is_open(measured, &Published::open(measured.run.path())?)? {
+            state::reopen(&mut state, Step::Decide.into());
         }
-        state.steps.push(StepRecord { step: Step::Begin(options.budget), seconds: Seconds(0.0) });
+        state.steps.push(Step::Begin(options.budget).into());
         measured.run.write_state(&state)?;
     }
     // A batch job may have cut the budget.
@@ -106,9 +105,9 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
 }
 
 /// Returns true if rules are undecided, or sizes need more timings.
-fn is_open(measured: &Measurement, state: &TuningState, findings: &Findings) -> Result<bool, WorkflowError> {
-    let is_undecided = |found: &Validation| Gains::of_comparison(found).fates().undecided > 0;
-    Ok(state.validation.as_ref().is_some_and(is_undecided) || !measured.list_open(findings)?.is_empty())
+fn is_open(measured: &Measurement, published: &Published) -> Result<bool, WorkflowError> {
+    let is_undecided = published.validation.is_some() && published.gains().fates().undecided > 0;
+    Ok(is_undecided || !measured.list_open(&published.findings)?.is_empty())
 }
 
 /// Decides, and measures further sizes until none is worth its time: refinement needs the decision on the measurements so far.
@@ -123,7 +122,7 @@ fn decide(
     let mut goes_on = is_refined && (measured.takes_rest || !state.has(Step::Measure));
     let findings = loop {
         let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
-        let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted())?;
+        let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted)?;
         let plan = match () {
             () if std::mem::take(&mut goes_on) => refine::plan_open(measured, &findings, session)?,
             () if !is_refined => refine::plan_round(measured, &findings, session),

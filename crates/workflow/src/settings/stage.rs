@@ -83,7 +83,7 @@ impl ProvenRun<'_, '_> {
         let Self { measured, options, published, session } = self;
         let startup = measured.started.startup;
         let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
-        let Measurement { started, manifest, run, .. } = &mut **measured;
+        let Measurement { started, manifest, run, experiment, .. } = &mut **measured;
         let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
         let calls = SearchedCalls::new(published.weights(), ranks, &survey);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
@@ -91,9 +91,10 @@ impl ProvenRun<'_, '_> {
         let few = calls.subjects(&calls.screened);
         let least = of_round * launch_time(startup, few.len()) / SEARCH;
         if left.is_some_and(|left| left < least) {
+            let missing = (least - left.unwrap_or_default()) / SETTINGS;
+            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + missing).ceil();
             session.say(&format!(
-                "settings: not searched, since starting a job takes {startup}; --budget {:.0}s is enough",
-                (least / SETTINGS).ceil()
+                "settings: not searched, since starting a job takes {startup}; --budget {enough:.0}s is enough"
             ));
             return Ok(None);
         }
@@ -158,9 +159,9 @@ impl ProvenRun<'_, '_> {
             return Ok(());
         }
         let asked = self.published.weights();
-        let earlier = finalist.under.take();
-        let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
-        let Some(compared) = self.compare_under(&finalist.settings, earlier)? else { return Ok(()) };
+        let is_again = finalist.under.is_some();
+        let stage = if is_again { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
+        let Some(compared) = self.compare_under(&finalist.settings, is_again)? else { return Ok(()) };
         finalist.rules = if compared.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
         finalist.under = compared;
         let removed = self.published.validation.as_ref().map(Validation::removed).unwrap_or_default();
@@ -273,14 +274,16 @@ fn describe_failure(launch: &ArmLaunch) -> Option<FailedSettings> {
 fn add_rules(settings: Estimate, round: &Round, asked: &CellWeights, is_gone: impl Fn(Cell) -> bool) -> Estimate {
     let total: f64 = asked.values().sum();
     let left = round.cells.iter().filter(|cell| cell.is_ruled() && !is_gone(cell.cell));
-    let (mut point, mut half) = (settings.point.ln(), settings.low.map(|low| (settings.point / low).ln().powi(2)));
+    let (mut point, mut half) = (settings.point.ln(), Some(0.0));
     for cell in left {
         let share = asked.get(&cell.cell).copied().unwrap_or(0.0) / total.max(1e-9);
         point += share * cell.speedup.point.ln();
-        let own = cell.speedup.low.map(|low| (share * (cell.speedup.point / low).ln()).powi(2));
+        // Sizes that were timed in the same launches may all be wrong in the same direction.
+        let own = cell.speedup.low.map(|low| share * (cell.speedup.point / low).ln());
         half = half.zip(own).map(|(sum, own)| sum + own);
     }
-    let half = half.map(f64::sqrt);
+    let of_settings = settings.low.map(|low| (settings.point / low).ln());
+    let half = half.zip(of_settings).map(|(rules, settings)| rules.hypot(settings));
     let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
     Estimate { point, low, high, ..settings }.exp()
 }

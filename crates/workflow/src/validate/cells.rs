@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
 use collrules_record::validation::Round;
-use collrules_record::{
-    Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Seconds, Serving, Survey, Validation,
-    competitor,
-};
-use collrules_rules::{Collective, Distribution, Release};
+use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, Seconds, Serving, Survey, Validation};
+use collrules_rules::{Collective, Release};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::CellFacts;
 
@@ -39,14 +36,13 @@ impl ValidationSubject {
 
     /// Counts the tuned cells with a rule that a comparison of chosen cells left out: without them nothing is confirmed.
     pub(super) fn count_uncompared(&self, validation: &mut Validation) {
-        let Some(round) = &mut validation.round else { return };
+        let round = &mut validation.round;
         round.unreached = count_unreached(round, self.tuned().iter().filter(|cell| self.is_ruled(**cell)));
     }
 
     /// The tuned cells with a rule that a comparison did not reach.
     pub(super) fn list_untimed(&self, validation: &Validation) -> Vec<Cell> {
-        let (tuned, round) = (self.tuned(), validation.round.iter());
-        let known: BTreeSet<Cell> = round.flat_map(Round::known).collect();
+        let (tuned, known) = (self.tuned(), validation.round.known());
         let is_left = |cell: &Cell| tuned.contains(cell) && self.is_ruled(*cell) && !known.contains(cell);
         self.cells.iter().copied().filter(is_left).collect()
     }
@@ -113,20 +109,12 @@ impl ValidationSubject {
         Ok(())
     }
 
-    /// Takes note of how communicators of these sizes lie on nodes, what a file without an analysis means for them, and which
-    /// of them HAN gets.
+    /// Takes note of how communicators of these sizes lie on nodes, and which of them HAN gets.
     fn look_at_nodes(&mut self, ranks: &[Ranks], layout: Layout, survey: &Survey) {
         let nodes = |ranks: Ranks| layout.nodes(&survey.hosts, ranks);
         let gets =
             |ranks: &Ranks| self.release >= Release::V5_0 && nodes(*ranks).are_several() && nodes(*ranks).share();
         let reached: BTreeSet<Ranks> = ranks.iter().copied().filter(gets).collect();
-        if let Some(file) = &self.tuning.tuned {
-            let table = |ranks: &Ranks| {
-                let arrangement = nodes(*ranks).arrangement();
-                (*ranks, file.table_for(arrangement.map_or(Distribution::Any, Arrangement::distribution)))
-            };
-            self.here = ranks.iter().map(table).collect();
-        }
         let by_han = |ranks: &Ranks| {
             let ranks = *ranks;
             let serving = |collective| Serving { collective, ranks, by: Component::HAN, without: Vec::new() };
@@ -191,21 +179,14 @@ impl ValidationSubject {
 
     /// Returns the results of analysis and tuning for a cell.
     pub(crate) fn known(&self, cell: Cell) -> CellFacts {
-        let bytes = cell.lookup_bytes(self.release);
-        let served = self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes);
-        let handed = self.is_reached(cell.ranks) && self.tuning.han_rule(cell) != HanRule::Default;
         let findings = self.published.as_ref().map(|published| &published.findings);
-        let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
-        CellFacts {
-            tuned: findings.is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
-            served,
-            handed,
-            control: served.is_builtin()
-                && !handed
-                && !self.acts_below(cell)
-                && !self.tuning.further().iter().any(is_set)
-                && self.inside(cell).is_empty(),
-        }
+        let tuned = findings.is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell));
+        let bytes = cell.lookup_bytes(self.release);
+        let served = match self.placement.nodes.contains_key(&cell.ranks) {
+            true => self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes),
+            false => self.tuning.choice(cell.collective, cell.ranks, bytes),
+        };
+        self.in_force().facts(cell, tuned, served, self.is_reached(cell.ranks))
     }
 }
 

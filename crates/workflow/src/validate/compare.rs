@@ -253,7 +253,7 @@ impl ArmCalls {
             settings: subject.job(),
             digests: subject.tuning.digests(),
             criteria,
-            round: Some(round),
+            round,
             reverted: Vec::new(),
             checks: self.calls.others.iter().map(check).collect(),
         })

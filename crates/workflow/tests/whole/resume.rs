@@ -7,7 +7,6 @@ use collrules_record::comparison::ArmLaunch;
 use collrules_record::options::Request;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
-use collrules_record::state::TuningState;
 use collrules_record::units::Seconds;
 use collrules_record::validation::Outcome;
 use collrules_workflow::WorkflowError;
@@ -67,11 +66,11 @@ fn what_is_undecided_is_compared_again_if_there_is_time() {
     let first = begin(&stage, "300s");
     stage.play(|session| tune(&first, session)).unwrap();
     let mut is_compared = |budget, is_undecided| {
-        let state = stage.run().state().unwrap().unwrap();
-        let mut validation = state.validation.clone().unwrap();
-        let cells = validation.round.iter_mut().flat_map(|round| &mut round.cells).filter(|_| is_undecided);
+        let mut state = stage.run().state().unwrap().unwrap();
+        let rounds = state.steps.iter_mut().filter_map(|it| Some(&mut it.evidence.as_mut()?.found.round));
+        let cells = rounds.flat_map(|round| &mut round.cells).filter(|_| is_undecided);
         cells.for_each(|cell| cell.verdict = Outcome::Undecided);
-        stage.run().write_state(&TuningState { validation: Some(validation), ..state }).unwrap();
+        stage.run().write_state(&state).unwrap();
         let again = Begin { place: RunPlace::Resumed(stage.path()), ..begin(&stage, budget) };
         stage.compared = 0;
         stage.play(|session| tune(&again, session)).unwrap();
