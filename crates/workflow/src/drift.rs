@@ -14,7 +14,7 @@ use collrules_record::validation::ValidationCriteria;
 use collrules_record::values::{MOST_LAUNCHES, budget, percent};
 use collrules_record::{Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
 use collrules_report::changes::describe_limitation;
-use collrules_tuner::comparison::{ArmDemand, Comparison, Looks, compare};
+use collrules_tuner::comparison::{Comparison, Looks, compare};
 use collrules_tuner::drift::{SHARE, changes, choose_anchors, default_times};
 use collrules_tuner::results::comparison::differences;
 use collrules_tuner::results::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
@@ -160,11 +160,6 @@ pub fn drift(
     launcher.middle = subject.middle().unwrap_or_default();
     launcher.limit_to(limit, LEAST_LAUNCHES as u32);
     let comparison = Comparison {
-        stage: Stage::Drift,
-        base: &base,
-        arms: std::slice::from_ref(&arm),
-        demand: &|_, _| ArmDemand::Report,
-        weight: &|_, _| 1.0,
         criteria: ValidationCriteria {
             min_difference: criteria.min_difference,
             error_rate: SHARE * criteria.error_rate,
@@ -174,8 +169,7 @@ pub fn drift(
         },
         max_loss: criteria.min_difference,
         looks: Looks::between(launches, launches),
-        cost: &|_| 0.0,
-        chooses: false,
+        ..Comparison::new(Stage::Drift, &base, std::slice::from_ref(&arm))
     };
     let compared = compare(&comparison, &mut launcher)?;
     let (points, together) = changes(&then, &default_times(own.launches(), condition), criteria);

@@ -215,10 +215,8 @@ fn compare_finalists(
         let settings = describe(settings);
         jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
     }
+    let base = Settings::new();
     let comparison = Comparison {
-        stage: Stage::Tuning,
-        base: &Settings::new(),
-        arms: finalists,
         demand: &|_, _| ArmDemand::ExcludeClassLoss,
         weight: &|_, subject| weigh(asked, subject),
         criteria: ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() },
@@ -226,6 +224,7 @@ fn compare_finalists(
         looks: Looks::from(FIRST_LOOK),
         cost: &|arm| LEAST_GAIN * arm.len() as f64,
         chooses: true,
+        ..Comparison::new(Stage::Tuning, &base, finalists)
     };
     compare(&comparison, jobs)
 }

@@ -106,16 +106,12 @@ pub(super) fn compare_tuning(
         ..ValidationCriteria::default()
     };
     let comparison = Comparison {
-        stage,
-        base: &request.base,
-        arms: &arms,
         demand: &|arm, it| compared.demand(subject, arm, it),
         weight: &|arm, it| compared.weight(options.condition, arm, it),
         criteria,
         max_loss: options.max_loss,
         looks,
-        cost: &|_| 0.0,
-        chooses: false,
+        ..Comparison::new(stage, &request.base, &arms)
     };
     let found = compare(&comparison, &mut launcher)?;
     let memory = compared.tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));

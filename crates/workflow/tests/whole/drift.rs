@@ -32,7 +32,7 @@ fn a_validation_in_another_layout_stays_apart() {
     let (mut stage, published) = TuningFixture::tuned(CLUSTER);
     let drifting: Drifting = options("--simulate=arranged --simulated-slots 8 --simulated-ppn 2 --cells 2");
     let run = stage.path();
-    let mut then = |stage: &mut TuningFixture| -> Vec<_> {
+    let then = |stage: &mut TuningFixture| -> Vec<_> {
         let found = stage.play(|session| drift(&run, &drifting, None, session)).unwrap().drift;
         found.points.iter().map(|point| (point.cell, point.then)).collect()
     };
