@@ -299,7 +299,8 @@ impl CellFinding {
     /// Returns true if the default stays for lack of timings: a candidate seems to be faster, and its interval includes gains
     /// that count. One that was not faster in some launch stays so, and one that is known to be close to the limit is decided.
     pub fn is_open(&self, min_gain: f64) -> bool {
-        let is_close = |gain: &Estimate| gain.high.zip(gain.low).is_some_and(|(high, low)| high - low < CLOSE * min_gain);
+        let is_close =
+            |gain: &Estimate| gain.high.zip(gain.low).is_some_and(|(high, low)| high - low < CLOSE * min_gain);
         let may_count = |gain: &Estimate| gain.high.is_none_or(|high| high >= 1.0 + min_gain);
         let seems = |gain: &Estimate| gain.point > 1.0 && may_count(gain) && !is_close(gain);
         let lacks_evidence = matches!(

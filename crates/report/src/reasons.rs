@@ -1,11 +1,11 @@
 //! Reasons for the choice in a cell: the verdict of its own timings, and the reason if the rules choose something else;
 //! reasons for keeping the default.
 
+use collrules_record::Candidate;
 use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::policy::Assumption;
 use collrules_record::reason::Stalling;
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::Candidate;
 
 use crate::facts::candidate_name;
 use crate::words::{count, percent};
@@ -152,8 +152,8 @@ pub(crate) fn describe_stalls(stalls: &Stalling) -> String {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::Estimate;
     use collrules_record::Cell;
+    use collrules_record::Estimate;
     use collrules_record::findings::PointFinding;
     use collrules_record::units::{Bytes, Ranks};
     use collrules_rules::{Choice, Collective, Release};
