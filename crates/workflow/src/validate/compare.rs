@@ -41,6 +41,8 @@ pub(super) struct ComparisonRequest<'a> {
     pub(super) base: Settings,
     /// Time for all launches.
     pub(super) limit: Option<Seconds>,
+    /// Seconds of launches in the log beyond this time.
+    pub(super) earlier: f64,
     /// Most blocks.
     pub(super) most_blocks: u32,
 }
@@ -93,7 +95,7 @@ pub(super) fn compare_tuning(
     let known_time = |cell: &Cell| Some((*cell, subject.default_time(*cell)?));
     launcher.lateness = subject.cells.iter().filter_map(known_time).collect();
     launcher.middle = options.middle.unwrap_or_default();
-    launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
+    launcher.limit_to(limit.map(|limit| limit.0 + request.earlier), LEAST_BLOCKS);
     let looks = Looks::between(first, request.most_blocks);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,

@@ -149,8 +149,16 @@ pub fn validate(
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let base = Settings::new();
-    let request =
-        ComparisonRequest { options, arrivals, home: &home, stage: None, base, limit, most_blocks: MOST_BLOCKS };
+    let request = ComparisonRequest {
+        options,
+        arrivals,
+        home: &home,
+        stage: None,
+        base,
+        limit,
+        earlier: 0.0,
+        most_blocks: MOST_BLOCKS,
+    };
     let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
     let ComparisonResult { mut validation, whole, mut log, stage } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
@@ -374,6 +382,7 @@ impl ProvenRun<'_, '_> {
             stage: Some(task.stage),
             base: task.base.clone(),
             limit: task.limit,
+            earlier: published.state.compared(Step::Compare(task.stage, layout)),
             most_blocks,
         };
         let compared = compare_tuning(request, &mut subject, None, started, session);
