@@ -26,7 +26,7 @@ use crate::screen;
                   cannot be read."
 )]
 pub(crate) struct CheckArgs {
-    /// Rules files of any format; - is standard input, and a run directory stands for its rules
+    /// Rules files of any format; - is standard input, and a run directory stands for its rules, those of HAN as well
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Release, or version, to check for; may be repeated. What one of these rejects is an error [default: all that
@@ -66,7 +66,8 @@ pub(crate) enum Deny {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Exit, WorkflowError> {
-    let sources = args.files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files: Vec<PathBuf> = args.files.iter().flat_map(|path| source::files_of(path)).collect();
+    let sources = files.iter().map(|path| source::read(path)).collect::<Result<Vec<_>, _>>()?;
     let reports: Vec<LintReport> =
         sources.iter().map(|source| lint::check_on(source, &args.release, args.np)).collect();
     let denied = match args.deny {
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Exit, WorkflowError> {
         Some(Deny::Warnings) => Severity::Warning,
         Some(Deny::Notes) => Severity::Note,
     };
-    let named = args.files.iter().zip(&sources).zip(&reports);
+    let named = files.iter().zip(&sources).zip(&reports);
     let mut named = named.map(|((path, source), report)| (source::printable_path(path), source.as_slice(), report));
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let written = if args.json {

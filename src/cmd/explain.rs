@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use super::source::{self, align_lines, pretty, printable_path};
 use crate::screen::{self, TextStyle, paint};
 
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The rules file, of any format; - is standard input, and a run directory stands for its rules
+    /// The rules file, of any format; - is standard input, and a run directory stands for its rules, those of HAN as well
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The collective that is called [default: show all ranges of all collectives]
@@ -58,12 +58,26 @@ pub(crate) struct Explain {
 }
 
 pub(crate) fn run(args: &Explain) -> Result<(), WorkflowError> {
+    let files = source::files_of(&args.file);
+    let explained: Vec<String> =
+        files.iter().map(|file| explain(&Explain { file: file.clone(), ..args.clone() })).collect::<Result<_, _>>()?;
+    let named =
+        |(file, text): (&PathBuf, String)| format!("{}\n{text}", paint(TextStyle::Heading, &printable_path(file)));
+    screen::print(&match (explained.len(), args.json) {
+        (1, _) => explained.concat(),
+        (_, true) => format!("[\n{}]\n", explained.join(",\n")),
+        (_, false) => files.iter().zip(explained).map(named).collect::<Vec<_>>().join("\n"),
+    })
+}
+
+/// Explains a file.
+fn explain(args: &Explain) -> Result<String, WorkflowError> {
     let bytes = source::read(&args.file)?;
     let lines = Lines::new(&bytes);
     let kind = FileKind::of(&bytes);
     let versions = source::versions(kind, &args.release).into_iter();
     let loads = versions.map(|version| (version, kind.load(&bytes, &version)));
-    screen::print(&match call(args)? {
+    Ok(match call(args)? {
         Some(call) => {
             let answer = |load| explain::call(&load, &lines, &call, args.level);
             let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));

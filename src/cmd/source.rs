@@ -1,6 +1,6 @@
 //! Functions shared by the commands on rules files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use collrules_record::{rundir, tuning};
 use collrules_rules::Behaviour;
@@ -21,6 +21,12 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, WorkflowError> {
         return Ok(tuning::read_text_of(&rundir::rules_within(path)?)?);
     }
     tuning::read_from(std::io::stdin().lock()).map_err(|cause| WorkflowError::open(path, cause))
+}
+
+/// The rules files that a name stands for: those of coll/tuned and HAN for a run directory.
+pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
+    let han = path.join(rundir::HAN);
+    if han.is_file() { vec![path.join(rundir::RULES), han] } else { vec![path.to_owned()] }
 }
 
 /// Returns true for the name of standard input.
