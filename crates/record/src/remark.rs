@@ -164,6 +164,9 @@ pub enum Remark {
     NotMeasured {
         /// Their number.
         missing: usize,
+        /// Those of them without any timing.
+        #[serde(default)]
+        untimed: usize,
         /// The number of planned cells.
         planned: usize,
         /// Those of each collective.

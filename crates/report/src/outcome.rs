@@ -128,7 +128,7 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
 /// Number of planned sizes without any timing.
 fn count_unreached(findings: &Findings) -> usize {
     let missing = findings.remarks.iter().find_map(|remark| match remark {
-        Remark::NotMeasured { planned, .. } => Some(planned.saturating_sub(findings.cells.len())),
+        Remark::NotMeasured { untimed, .. } => Some(*untimed),
         _ => None,
     });
     missing.unwrap_or(0)

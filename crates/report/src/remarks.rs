@@ -125,7 +125,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             gain.point,
             ends(*gain, |end| format!("{end:.2}")),
         ),
-        Remark::NotMeasured { missing, planned, ranges } => {
+        Remark::NotMeasured { missing, planned, ranges, .. } => {
             let ranges: Vec<String> = ranges.iter().map(describe_unmeasured).collect();
             format!(
                 "Not everything was measured: {missing} of {planned} planned sizes have too few timings, or none{}. \

@@ -1,5 +1,6 @@
 //! Findings from samples or a table: the decisions of `collrules analyze` and the end of `tune`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_import::{self as import, Import, ImportFormat, Importer};
@@ -245,8 +246,10 @@ fn not_measured(plan: &Plan, findings: &Findings) -> Option<Remark> {
             }
         }
     }
+    let timed: BTreeSet<Cell> = findings.cells.iter().map(|found| found.cell).collect();
+    let untimed = plan.cells.iter().filter(|planned| !timed.contains(&planned.cell)).count();
     let (missing, planned) = (ranges.iter().map(|range| range.sizes).sum(), plan.cells.len());
-    (missing > 0).then_some(Remark::NotMeasured { missing, planned, ranges })
+    (missing > 0).then_some(Remark::NotMeasured { missing, untimed, planned, ranges })
 }
 
 /// Replaces the error by the reason why nothing was timed, if the clock file has one.
