@@ -75,12 +75,11 @@ fn holds_for(compared: &Validation, tuning: &Tuning, findings: &Findings) -> boo
 /// Returns true if a tuning has no rule in measured or compared cells but those of a round.
 fn has_rules_of(round: &Round, tuning: &Tuning, findings: &Findings, is_left: impl Fn(Cell) -> bool) -> bool {
     let rule = |cell: Cell| rule_of(tuning, cell, findings.release);
-    let known = round.known();
     let is_default = |cell: Cell| rule(cell) == (Choice::BUILTIN, false);
     let is_launched = |cell: Cell, launched| is_default(cell) || is_left(cell) && rule(cell) == launched;
     round.cells.iter().all(|it| is_launched(it.cell, (it.served, it.handed)))
         && round.failed.iter().filter(|it| it.with).all(|it| is_default(it.cell))
-        && findings.cells.iter().map(|it| it.cell).all(|cell| known.contains(&cell) || is_default(cell))
+        && findings.cells.iter().map(|it| it.cell).all(|cell| is_default(cell) || round.covers(cell, rule(cell)))
 }
 
 /// The rule for a cell: its choice, and whether HAN has one.

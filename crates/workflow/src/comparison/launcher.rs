@@ -20,7 +20,7 @@ use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
 use super::arms::Arms;
-use super::subjects::{TURN, count_passes, measuring_time};
+use super::subjects::{TURN, count_passes, measuring_time, subject_time};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -49,8 +49,9 @@ pub(crate) struct JobLauncher<'a, 's> {
     pub(crate) way: DeployWay,
     /// Everything that launches may time.
     pub(crate) subjects: Vec<ArmSubject>,
-    /// Lateness of ranks for calls under conditions that leave it open.
-    pub(crate) lateness: BTreeMap<Cell, Seconds>,
+    /// Times of calls with the default, as far as they are known: blocks are planned by them, and they are the lateness of ranks
+    /// under conditions that leave it open.
+    pub(crate) call_times: BTreeMap<Cell, Seconds>,
     pub(crate) arrivals: Vec<ArrivalPattern>,
     pub(crate) ranks: Ranks,
     pub(crate) placement: Placement,
@@ -105,7 +106,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             arms: Arms::default(),
             way: DeployWay::Environment,
             subjects: Vec::new(),
-            lateness: BTreeMap::new(),
+            call_times: BTreeMap::new(),
             arrivals: Vec::new(),
             ranks,
             placement: Placement { serving: Vec::new(), ..placement.clone() },
@@ -137,17 +138,23 @@ impl<'a, 's> JobLauncher<'a, 's> {
         Some(MemoryUse { default: of(&Settings::new())?, settings: of(arm)?, peers: self.ranks.0.saturating_sub(1) })
     }
 
+    /// The planned time of a launch with these subjects.
+    fn planned_seconds<'b>(&self, subjects: impl Iterator<Item = &'b ArmSubject> + Clone) -> f64 {
+        let startup = self.schedule.startup;
+        let calls = subjects.clone().filter_map(|it| self.call_times.get(&it.cell()?)).map(|call| subject_time(*call));
+        let measuring = measuring_time(startup, subjects.count()).max(calls.sum());
+        startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring))
+    }
+
     /// The mean time of a launch in the last block of a stage, without those that failed: a job that hangs is not planned
-    /// again. Without one, the planned time.
-    fn mean_seconds(&self, stage: Stage, subjects: usize) -> f64 {
+    /// again; in proportion to the planned times, if its subjects were others. Without one, the planned time.
+    fn mean_seconds(&self, stage: Stage, subjects: &[ArmSubject]) -> f64 {
         let is_own = |launch: &&ArmLaunch| launch.stage == stage && launch.outcome.is_ok();
-        let own = || self.log.launches().iter().filter(is_own);
-        let last = own().map(|launch| launch.block).max();
-        let times: Vec<f64> = own().filter(|it| Some(it.block) == last).map(|launch| launch.seconds.0).collect();
-        let measuring = measuring_time(self.schedule.startup, subjects);
-        let planned =
-            self.schedule.startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring));
-        if times.is_empty() { planned } else { mean(times) }
+        let planned = self.planned_seconds(subjects.iter());
+        let Some(last) = self.log.launches().iter().rfind(is_own) else { return planned };
+        let of_block = self.log.launches().iter().rev().filter(is_own).take_while(|it| it.block == last.block);
+        let before = self.planned_seconds(last.outcome.iter().flatten().map(|timed| &timed.subject));
+        mean(of_block.map(|launch| launch.seconds.0)) * if before > 0.0 { planned / before } else { 1.0 }
     }
 
     /// The arms of the jobs of a block: the base, its control if the block has one, and the others.
@@ -479,7 +486,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         for subject in subjects {
             let (Some(cell), Some(condition)) = (subject.cell(), subject.condition()) else { continue };
             order.push((subject.clone(), cells.len(), 0, known.insert((cell.collective, cell.ranks, condition))));
-            let lateness = self.lateness.get(&cell).filter(|_| condition.is_relative());
+            let lateness = self.call_times.get(&cell).filter(|_| condition.is_relative());
             let lateness = lateness.map(|time| Seconds(condition.lateness_factor() * time.0));
             let planned = LaunchCell::new(cell, vec![Candidate::Builtin]);
             cells.push(LaunchCell { condition: Some(condition), lateness, ..planned });
@@ -539,8 +546,7 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         let launches = match self.recorded((stage, number), &jobs, &mut failures) {
             Some(launches) => launches,
             None => {
-                let count = subjects.map_or(self.subjects.len(), BTreeSet::len);
-                let needed = self.mean_seconds(stage, count) * jobs.len() as f64;
+                let needed = self.mean_seconds(stage, &self.wanted(subjects)) * jobs.len() as f64;
                 let is_over = self.limit.is_some_and(|limit| self.spent + needed > limit);
                 if self.session.stop.load(Ordering::Relaxed) {
                     return Err(RunnerError::Interrupted.into());

@@ -60,6 +60,14 @@ pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
     WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))
 }
 
+/// Calls of a long call's subject in a job of the first blocks, on average: two passes, untimed calls, and the check.
+const LONG_CALLS: f64 = 4.0;
+
+/// Expected seconds of a subject with calls of this length in a job of a block with the fewest passes.
+pub(crate) fn subject_time(call: Seconds) -> f64 {
+    (WHOLE_TURN * PASSES.0).max(LONG_CALLS * call.0)
+}
+
 /// The messages of patterns, one by one.
 pub(crate) fn list_messages(plans: &[PatternPlan]) -> impl Iterator<Item = ArmSubject> {
     plans.iter().flat_map(|plan| plan.casts.iter().map(|cast| ArmSubject::Messages(plan.pattern, cast.clone())))

@@ -1,13 +1,10 @@
 //! The cells in which a tuning is compared.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
-use collrules_record::validation::Round;
 use collrules_record::{
-    Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Seconds, Serving, Survey, Validation,
-    competitor,
+    Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Serving, Survey, Validation, competitor,
 };
 use collrules_rules::{Collective, Distribution, Release};
 use collrules_runner::{RunnerError, grid, validation};
@@ -15,11 +12,7 @@ use collrules_tuner::validation::CellFacts;
 
 use super::subject::ValidationSubject;
 use crate::error::WorkflowError;
-use crate::session::Session;
 use crate::start::oversubscribes;
-
-/// Calls of a first visit, including the check and untimed ones.
-const FIRST_CALLS: f64 = 10.0;
 
 impl ValidationSubject {
     /// The tuned cells.
@@ -37,18 +30,16 @@ impl ValidationSubject {
         validation::cells_between(tuned, &self.tuning.table(), self.release)
     }
 
-    /// Counts the tuned cells with a rule that a comparison of chosen cells left out: without them nothing is confirmed.
+    /// Counts the tuned cells with a rule for which a comparison of chosen cells does not answer: without them nothing is confirmed.
     pub(super) fn count_uncompared(&self, validation: &mut Validation) {
         let Some(round) = &mut validation.round else { return };
-        round.unreached = count_unreached(round, self.tuned().iter().filter(|cell| self.is_ruled(**cell)));
+        round.unreached = self.tuned().into_iter().filter(|cell| self.is_open(*cell, round)).count();
     }
 
     /// The tuned cells with a rule that a comparison did not reach.
     pub(super) fn list_untimed(&self, validation: &Validation) -> Vec<Cell> {
-        let (tuned, round) = (self.tuned(), validation.round.iter());
-        let known: BTreeSet<Cell> = round.flat_map(Round::known).collect();
-        let is_left = |cell: &Cell| tuned.contains(cell) && self.is_ruled(*cell) && !known.contains(cell);
-        self.cells.iter().copied().filter(is_left).collect()
+        let (tuned, Some(round)) = (self.tuned(), &validation.round) else { return Vec::new() };
+        self.cells.iter().copied().filter(|cell| tuned.contains(cell) && self.is_open(*cell, round)).collect()
     }
 
     /// Chooses the cells.
@@ -154,50 +145,14 @@ impl ValidationSubject {
         found
     }
 
-    /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: controls, then those between others; the longest first.
-    pub(super) fn afford(&mut self, launch: Option<Seconds>, session: &mut Session<'_>) {
-        let (Some(Seconds(launch)), Some(published)) = (launch, &self.published) else { return };
-        let cost = |cell: &Cell| {
-            let beyond = published.findings.cells.iter().filter(|found| {
-                let found = found.cell;
-                found.collective == cell.collective && found.ranks >= cell.ranks && found.bytes >= cell.bytes
-            });
-            let time = beyond.filter_map(|found| found.points.first()).map(|point| point.time.point);
-            FIRST_CALLS * time.fold(f64::INFINITY, f64::min)
-        };
-        let class = |cell: &Cell| match self.known(*cell) {
-            CellFacts { control: true, .. } => 2,
-            CellFacts { tuned, .. } => u8::from(!tuned),
-        };
-        let mut by_worth: Vec<(u8, f64, Cell)> =
-            self.cells.iter().map(|cell| (class(cell), cost(cell), *cell)).collect();
-        by_worth.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(Ordering::Equal).then(a.2.cmp(&b.2)));
-        let mut spent = 0.0;
-        by_worth.retain(|(class, cost, _)| {
-            // A cell with an unknown cost is not left out.
-            spent += if cost.is_finite() { *cost } else { 0.0 };
-            *class == 0 || spent <= launch
-        });
-        let left_out = self.cells.len() - by_worth.len();
-        self.cells = by_worth.into_iter().map(|(_, _, cell)| cell).collect();
-        self.cells.sort_unstable();
-        if left_out > 0 {
-            session.say(&format!(
-                "too little time to compare all sizes: {left_out} without a rule or between others are left out; \
-                 `collrules validate --budget TIME` gives it more"
-            ));
-        }
-    }
-
     /// Returns the results of analysis and tuning for a cell.
     pub(crate) fn known(&self, cell: Cell) -> CellFacts {
         let bytes = cell.lookup_bytes(self.release);
         let served = self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes);
         let handed = self.is_reached(cell.ranks) && self.tuning.han_rule(cell) != HanRule::Default;
-        let findings = self.published.as_ref().map(|published| &published.findings);
         let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
         CellFacts {
-            tuned: findings.is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell)),
+            tuned: self.finding(cell).is_some(),
             served,
             handed,
             control: served.is_builtin()
@@ -207,10 +162,4 @@ impl ValidationSubject {
                 && self.inside(cell).is_empty(),
         }
     }
-}
-
-/// Counts the cells that a comparison did not reach.
-pub(super) fn count_unreached<'a>(round: &Round, cells: impl Iterator<Item = &'a Cell>) -> usize {
-    let known = round.known();
-    cells.filter(|cell| !known.contains(cell)).count()
 }

@@ -8,11 +8,13 @@
 //! | `cells` | the cells to compare |
 //! | `calls` | the calls in which they are compared |
 //! | `compare` | the comparison |
+//! | `parts` | the order in which subjects are compared if time is short |
 //! | `revert` | the tuning without unconfirmed rules |
 
 mod calls;
 mod cells;
 mod compare;
+mod parts;
 mod revert;
 mod subject;
 
@@ -29,7 +31,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::Round;
-use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
+use collrules_record::{Cell, Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 use collrules_tuner::validation::add_stretch;
@@ -149,11 +151,22 @@ pub fn validate(
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let base = Settings::new();
-    let request =
-        ComparisonRequest { options, arrivals, home: &home, stage: None, base, limit, most_blocks: MOST_BLOCKS };
+    let request = ComparisonRequest {
+        options,
+        arrivals,
+        home: &home,
+        stage: None,
+        base,
+        limit,
+        most_blocks: MOST_BLOCKS,
+        before: None,
+    };
     let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
-    let ComparisonResult { mut validation, whole, mut log, stage } =
+    let ComparisonResult { mut validation, whole, mut log, stage, unreached } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
+    if let Some((ranges, needed)) = unreached {
+        session.say(&format!("no time to compare {ranges}: about {} more are needed", needed.rounded()));
+    }
     let mut layouts = OtherLayouts::default();
     if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
         // No other layout is compared after this one.
@@ -389,6 +402,8 @@ impl ProvenRun<'_, '_> {
                 ..experiment.system.clone()
             })
         };
+        let earlier = published.state.earlier.clone().filter(|_| task.resumes());
+        let earlier = earlier.as_ref();
         let request = ComparisonRequest {
             options: &validating,
             arrivals: experiment.arrivals.clone(),
@@ -397,10 +412,20 @@ impl ProvenRun<'_, '_> {
             base: task.base.clone(),
             limit: task.limit,
             most_blocks,
+            before: earlier.and_then(|earlier| earlier.round.as_ref()),
         };
         let compared = compare_tuning(request, &mut subject, None, started, session);
-        let Some(found) = compared.map_err(|error| error.while_tuning(&run))?.validation else { return Ok(false) };
-        let found = task.add_earlier(found, &published.state);
+        let ComparisonResult { validation, unreached, .. } = compared.map_err(|error| error.while_tuning(&run))?;
+        let Some(found) = validation else { return Ok(false) };
+        if let Some((ranges, needed)) = unreached.filter(|_| !task.stage.is_again()) {
+            session.say(&format!(
+                "no time to compare {ranges}: their rules are left out; about {} more of fresh launches are needed: `collrules \
+                 tune --resume {} --budget TIME`",
+                needed.rounded(),
+                run.path().display()
+            ));
+        }
+        let found = task.add_earlier(found, &published.state, &subject);
         let (layouts, untimed) = (OtherLayouts::of(published, layout)?, subject.list_untimed(&found));
         let found = remove_unconfirmed(home, started, &mut subject, found, &untimed, &layouts, session)?;
         session.tell(Event::Compared { home, validation: &found });
@@ -434,6 +459,11 @@ impl RulesTask {
         Self { stage, limit, base: Settings::new(), before: None, other: None }
     }
 
+    /// Returns true if it goes on with what was decided before in the layout of the run, over the default.
+    fn resumes(&self) -> bool {
+        self.base.is_empty() && self.other.is_none()
+    }
+
     fn layout(&self) -> Option<Layout> {
         self.other.as_ref().map(|(_, layout)| *layout)
     }
@@ -461,7 +491,10 @@ impl RulesTask {
     fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
         let mut subject = ValidationSubject::of_run(published.clone(), started);
         if self.stage.is_again() {
+            let before: BTreeSet<Cell> =
+                self.before.iter().filter_map(|before| before.round.as_ref()).flat_map(Round::known).collect();
             subject.cells = calls::ruled_cells(&subject);
+            subject.cells.retain(|cell| before.contains(cell));
         }
         if let Some((home, _)) = &self.other {
             let measured: BTreeSet<_> =
@@ -474,7 +507,7 @@ impl RulesTask {
 
     /// A comparison with what earlier ones showed: a later stretch adds to the first one, what was removed stays so, and what
     /// was decided for the same rules stands unless more launches decide otherwise.
-    fn add_earlier(&self, found: Validation, state: &TuningState) -> Validation {
+    fn add_earlier(&self, found: Validation, state: &TuningState, subject: &ValidationSubject) -> Validation {
         let known = self.layout().map_or(state.validation.as_ref(), |layout| state.in_layout(layout));
         let mut found = match (&self.before, &found.round) {
             (Some(before), Some(later)) if self.stage.is_again() => {
@@ -487,8 +520,11 @@ impl RulesTask {
                 Validation { reverted: known.map(|known| known.reverted.clone()).unwrap_or_default(), ..found }
             }
         };
-        if let Some(earlier) = state.earlier.as_ref().filter(|_| self.base.is_empty() && self.other.is_none()) {
+        if let Some(earlier) = state.earlier.as_ref().filter(|_| self.resumes()) {
             found.confirm_from(earlier);
+            if !self.stage.is_again() {
+                found.complete_from(&subject.still_ruled(earlier));
+            }
         }
         found
     }

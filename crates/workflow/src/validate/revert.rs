@@ -181,7 +181,9 @@ fn analyze_anew(
     else {
         return Err(unchanged(subject));
     };
-    let cells: Vec<Cell> = validation.round.iter().flat_map(|round| &round.cells).map(|it| it.cell).collect();
+    // Also those between compared ones, which share their rule.
+    let mut cells = compared.tuned();
+    cells.extend(validation.round.iter().flat_map(Round::known));
     let (criteria, policy) = (before.criteria, before.tree.policy);
     let source = Source::of_measured(run, manifest.clone(), session)?;
     let (findings, tuning) = loop {

@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use collrules_record::findings::CellFinding;
-
 use collrules_record::criteria::Middle;
+use collrules_record::findings::{CellFinding, Verdict};
 use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
+use collrules_record::validation::{Round, ValidatedCell};
 use collrules_record::{Candidate, Cell, HanRule, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
 use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable};
 use collrules_runner::{RunnerError, serving};
+use collrules_tuner::validation::CellFacts;
 
 use crate::comparison::Arms;
 use crate::error::WorkflowError;
@@ -120,6 +121,12 @@ impl ValidationSubject {
         self.here.get(&ranks).cloned().unwrap_or_else(|| self.tuning.table())
     }
 
+    /// Returns true if a cell has a rule for which a comparison does not answer.
+    pub(super) fn is_open(&self, cell: Cell, round: &Round) -> bool {
+        let CellFacts { served, handed, .. } = self.known(cell);
+        self.is_ruled(cell) && !round.covers(cell, (served, handed))
+    }
+
     /// Returns true if a rule acts on a cell's calls.
     pub(crate) fn is_ruled(&self, cell: Cell) -> bool {
         let known = self.known(cell);
@@ -147,6 +154,23 @@ impl ValidationSubject {
             true => validation.as_ref().or(state.validation.as_ref()).cloned(),
             false => state.in_layout(layout).cloned(),
         })
+    }
+
+    /// What an earlier comparison found for cells that still have the compared rule. Those that it removed are back.
+    pub(super) fn still_ruled(&self, earlier: &Validation) -> Validation {
+        let mut earlier = earlier.clone();
+        let rounds = earlier.round.iter_mut().chain(earlier.checks.iter_mut().map(|check| &mut check.round));
+        for round in rounds {
+            let is_same = |it: &ValidatedCell| {
+                let CellFacts { served, handed, .. } = self.known(it.cell);
+                it.is_ruled() && (it.served, it.handed) == (served, handed)
+            };
+            round.cells.retain(is_same);
+            round.failed.clear();
+            round.repaired.clear();
+        }
+        earlier.checks.iter_mut().for_each(|check| check.untried.clear());
+        earlier
     }
 
     /// The tuning as the user named it.
@@ -187,12 +211,46 @@ impl ValidationSubject {
         self.rules(cell.collective) || !self.inside(cell).is_empty()
     }
 
+    /// The measured cells, in order.
+    fn findings(&self) -> &[CellFinding] {
+        self.published.as_ref().map_or(&[], |published| &published.findings.cells)
+    }
+
+    /// What was found for a cell.
+    pub(super) fn finding(&self, cell: Cell) -> Option<&CellFinding> {
+        let cells = self.findings();
+        cells.binary_search_by_key(&cell, |it| it.cell).ok().map(|at| &cells[at])
+    }
+
+    /// The logarithm of the gain of a cell's rule that the timings for tuning let expect.
+    pub(super) fn expected_log_gain(&self, cell: Cell) -> f64 {
+        let found = self.finding(cell);
+        let expected = found.and_then(|it| it.served_expectation().or_else(|| Some(it.served_gain()?.point)));
+        let won = || match &found?.verdict {
+            Verdict::Replace { gain, .. } => Some(gain.point),
+            Verdict::Keep { .. } => None,
+        };
+        expected.or_else(won).map_or(0.0, |gain| gain.ln().max(0.0))
+    }
+
+    /// About the time of the default for a cell, by that on the next larger communicator if its own is unknown; 0 if nothing is.
+    pub(super) fn estimate_call(&self, cell: Cell) -> Seconds {
+        let above = || {
+            let cells = self.findings();
+            let first = cells.partition_point(|it| (it.cell.collective, it.cell.ranks) < (cell.collective, cell.ranks));
+            let ranks = cells.get(first).filter(|it| it.cell.collective == cell.collective)?.cell.ranks;
+            self.default_time(Cell { ranks, ..cell })
+        };
+        self.default_time(cell).or_else(above).unwrap_or_default()
+    }
+
     /// The time of the default for a cell in the run of the tuning, interpolated linearly between measured sizes.
     pub(crate) fn default_time(&self, cell: Cell) -> Option<Seconds> {
-        let findings = self.published.as_ref().map(|published| &published.findings)?;
+        let cells = self.findings();
+        let first = cells.partition_point(|it| (it.cell.collective, it.cell.ranks) < (cell.collective, cell.ranks));
         let alike = |it: &&CellFinding| (it.cell.collective, it.cell.ranks) == (cell.collective, cell.ranks);
         let time = |it: &CellFinding| Some((it.cell.bytes.0 as f64, it.point(Candidate::Builtin)?.time.point));
-        let times: Vec<(f64, f64)> = findings.cells.iter().filter(alike).filter_map(time).collect();
+        let times: Vec<(f64, f64)> = cells[first..].iter().take_while(alike).filter_map(time).collect();
         let bytes = cell.bytes.0 as f64;
         let above = times.partition_point(|(size, _)| *size < bytes);
         let seconds = match (above.checked_sub(1).map(|below| times[below]), times.get(above).copied()) {

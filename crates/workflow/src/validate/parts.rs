@@ -1,0 +1,173 @@
+//! Parts of a comparison for which time is short: first the ranges of rules that gain most per second, at the ends and in the
+//! middle of each, since a range is one question; then the sizes between, and sizes without a rule.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use collrules_record::comparison::ArmSubject;
+use collrules_record::validation::{Outcome, Round};
+use collrules_record::{Bytes, Cell, Ranks, Seconds};
+use collrules_rules::Collective;
+use collrules_rules::words::{counted, some};
+
+use super::compare::LEAST_BLOCKS;
+use super::subject::ValidationSubject;
+use crate::comparison::subject_time;
+
+/// Part of the time that is left which the first look at a part takes at most: later looks need as much again.
+const PART: f64 = 0.25;
+
+/// Smallest part of all of the time for a part.
+const LEAST: f64 = 1.0 / 16.0;
+
+/// Part of the time that the first look at everything may take. If it takes more, parts are compared one after the other.
+const AT_ONCE: f64 = 0.5;
+
+/// Ranges that a sentence lists at most.
+const LISTED: usize = 4;
+
+/// What blocks of a comparison take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockTimes {
+    /// Start of a job.
+    pub(super) startup: Seconds,
+    /// Jobs of a block.
+    pub(super) jobs: f64,
+}
+
+impl BlockTimes {
+    /// Seconds of a block, without starts, for the calls of a cell in so many ways.
+    fn measuring(self, subject: &ValidationSubject, cell: Cell, ways: usize) -> f64 {
+        self.jobs * ways as f64 * subject_time(subject.estimate_call(cell))
+    }
+
+    /// Seconds of a block with these subjects.
+    pub(super) fn block<'a>(
+        self,
+        subject: &ValidationSubject,
+        subjects: impl IntoIterator<Item = &'a ArmSubject>,
+    ) -> f64 {
+        let cells = subjects.into_iter().map(|it| it.cell().map_or(Seconds(0.0), |cell| subject.estimate_call(cell)));
+        self.jobs * (self.startup.0 + cells.map(subject_time).sum::<f64>())
+    }
+
+    /// Seconds until the first look at a part, if blocks measure for so long.
+    fn look(self, measuring: f64) -> f64 {
+        f64::from(LEAST_BLOCKS) * (self.jobs * self.startup.0 + measuring)
+    }
+}
+
+/// Neighbouring sizes on a communicator with one rule.
+struct RuleRange {
+    cells: Vec<Cell>,
+}
+
+impl RuleRange {
+    /// Both ends and the middle.
+    fn samples(&self) -> BTreeSet<Cell> {
+        let last = self.cells.len() - 1;
+        [0, last / 2, last].map(|at| self.cells[at]).into()
+    }
+}
+
+/// The ranges of rules over these cells, in order.
+fn list_ranges(subject: &ValidationSubject, cells: &[Cell]) -> Vec<RuleRange> {
+    let facts: Vec<_> = cells.iter().map(|cell| (*cell, subject.known(*cell))).collect();
+    let alike = facts.chunk_by(|(one, of_one), (other, of_other)| {
+        (one.collective, one.ranks, of_one.served, of_one.handed)
+            == (other.collective, other.ranks, of_other.served, of_other.handed)
+    });
+    let ruled = alike.filter(|cells| subject.is_ruled(cells[0].0));
+    ruled.map(|cells| RuleRange { cells: cells.iter().map(|(cell, _)| *cell).collect() }).collect()
+}
+
+/// Subjects in the order in which they are compared; none as a part are all, if there is time for all. What was decided for the
+/// same rules before comes last.
+pub(super) fn split(
+    subject: &ValidationSubject,
+    subjects: &[ArmSubject],
+    (times, pairs): (BlockTimes, u32),
+    limit: Option<Seconds>,
+    before: Option<&Round>,
+) -> Vec<Option<BTreeSet<ArmSubject>>> {
+    let (Some(Seconds(limit)), true) = (limit, subjects.iter().all(|it| it.cell().is_some())) else {
+        return vec![None];
+    };
+    if f64::from(pairs) * times.block(subject, subjects) <= AT_ONCE * limit {
+        return vec![None];
+    }
+    let mut ways: BTreeMap<Cell, Vec<&ArmSubject>> = BTreeMap::new();
+    for one in subjects {
+        ways.entry(one.cell().unwrap_or_else(|| unreachable!("all are calls"))).or_default().push(one);
+    }
+    let measuring = |cell: &Cell| times.measuring(subject, *cell, ways[cell].len());
+    let decided: BTreeMap<Cell, _> = before
+        .iter()
+        .flat_map(|round| &round.cells)
+        .filter(|it| matches!(it.verdict, Outcome::Faster | Outcome::Slower))
+        .map(|it| (it.cell, (it.served, it.handed)))
+        .collect();
+    let is_decided = |cell: &Cell| {
+        let facts = subject.known(*cell);
+        decided.get(cell) == Some(&(facts.served, facts.handed))
+    };
+    let tuned = subject.tuned();
+    let asked: Vec<Cell> = ways.keys().copied().filter(|cell| tuned.is_empty() || tuned.contains(cell)).collect();
+    // Cells that are compared together, by class and log gain per second.
+    let mut order: Vec<(u8, f64, Vec<Cell>)> = Vec::new();
+    let mut ranked = BTreeSet::new();
+    for range in list_ranges(subject, &asked) {
+        let (gain, samples) =
+            (range.cells.iter().map(|cell| subject.expected_log_gain(*cell)).sum::<f64>(), range.samples());
+        let worth = gain / samples.iter().map(measuring).sum::<f64>();
+        ranked.extend(range.cells.iter().copied());
+        order.push((if samples.iter().all(is_decided) { 3 } else { 0 }, worth, samples.iter().copied().collect()));
+        let others = range.cells.into_iter().filter(|cell| !samples.contains(cell));
+        order.extend(others.map(|cell| {
+            (if is_decided(&cell) { 3 } else { 1 }, subject.expected_log_gain(cell) / measuring(&cell), vec![cell])
+        }));
+    }
+    let others = ways.keys().filter(|cell| !ranked.contains(cell));
+    order.extend(others.map(|cell| (2, 1.0 / measuring(cell), vec![*cell])));
+    order.sort_by(|one, other| (one.0, other.1).partial_cmp(&(other.0, one.1)).unwrap_or(std::cmp::Ordering::Equal));
+    let (mut parts, mut part, mut seconds, mut left) = (Vec::new(), BTreeSet::new(), 0.0, limit);
+    for (_, _, cells) in order {
+        let more = cells.iter().map(measuring).sum::<f64>();
+        if !part.is_empty() && times.look(seconds + more) > PART * left {
+            parts.push(Some(std::mem::take(&mut part)));
+            left = (left - times.look(seconds)).max(LEAST / PART * limit);
+            seconds = 0.0;
+        }
+        seconds += more;
+        part.extend(cells.iter().flat_map(|cell| &ways[cell]).map(|it| (*it).clone()));
+    }
+    parts.push(Some(part));
+    parts
+}
+
+/// Ranges of rules that a comparison did not reach, and the time that their first look would take; none if it reached all.
+pub(super) fn describe_unreached(
+    subject: &ValidationSubject,
+    cells: &[Cell],
+    ways: usize,
+    times: BlockTimes,
+) -> Option<(String, Seconds)> {
+    let ranges = list_ranges(subject, cells);
+    if ranges.is_empty() {
+        return None;
+    }
+    let samples = ranges.iter().flat_map(RuleRange::samples);
+    let seconds = times.look(samples.map(|cell| times.measuring(subject, cell, ways)).sum());
+    let mut lines: BTreeMap<(Collective, Ranks), Vec<Bytes>> = BTreeMap::new();
+    for cell in ranges.iter().flat_map(|range| &range.cells) {
+        lines.entry((cell.collective, cell.ranks)).or_default().push(cell.bytes);
+    }
+    let describe = |((collective, ranks), sizes): ((Collective, Ranks), Vec<Bytes>)| match &sizes[..] {
+        [one] => Cell { collective, ranks, bytes: *one }.to_string(),
+        [first, .., last] => {
+            format!("{collective} on {ranks} ranks, {} of {first} to {last}", counted(sizes.len(), "size"))
+        }
+        [] => unreachable!("a line has sizes"),
+    };
+    let lines: Vec<String> = lines.into_iter().map(describe).collect();
+    Some((some(&lines, LISTED), Seconds(seconds)))
+}
