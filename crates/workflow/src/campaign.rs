@@ -3,18 +3,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use collrules_record::experiment::Experiment;
-use collrules_record::manifest::{self, Manifest};
+use collrules_record::manifest::{self, Manifest, SIMULATED};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::{Separate, Skipped};
 use collrules_record::rundir::{self, RunDir, RunLog};
 use collrules_record::values::REST;
 use collrules_record::{Layout, Plan, Seconds};
 use collrules_rules::words::counted;
-use collrules_runner::campaign::{self, StopConditions, Tally};
+use collrules_runner::campaign::{self, Notice, StopConditions, Tally};
 use collrules_runner::separate;
+use collrules_runner::wire::WorkerEvent;
 
 use crate::error::WorkflowError;
 use crate::plan::BudgetShares;
@@ -162,7 +162,7 @@ impl Measurement {
     pub(crate) fn measure(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         self.grid(session)?;
         self.measure_kept(session)?;
-        let others = Instant::now();
+        let others = self.clock.of_session();
         for layout in self.experiment.also_layout.clone() {
             let Some(begin) = elsewhere(self, layout, session)? else { continue };
             measure(&begin, session)?;
@@ -203,14 +203,22 @@ impl Measurement {
         let first = self.planned;
         self.planned += separate::starts(plan).len() as u32;
         session.tell(Event::Planned { plan, first });
-        let mut tally = Tally::default();
+        let (mut tally, mut calling) = (Tally::default(), 0.0);
         let stop = Arc::clone(&session.stop);
         let policy = StopConditions { launches, failures: session.failures, stop };
         let backend = self.started.backend.as_mut();
         let result =
             campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
+                if let Notice::Event(WorkerEvent::Opened { seconds, .. } | WorkerEvent::Visited { seconds, .. }) =
+                    notice
+                {
+                    calling += seconds;
+                }
                 session.tell(Event::Launch(launch, notice));
             });
+        if self.started.backend.name() == SIMULATED {
+            self.clock.simulate(calling);
+        }
         session.tell(Event::Measured(&tally, result.as_ref().err()));
         result.map_err(|cause| WorkflowError::Incomplete {
             cause: Box::new(cause),
@@ -453,7 +461,7 @@ pub(crate) fn manifest(
         launcher: backend.launcher(plan),
         environment: start::environment(),
         allocations: started.allocation.iter().cloned().collect(),
-        host: if backend.name() == "simulation" { Default::default() } else { manifest::host() },
+        host: if backend.name() == SIMULATED { Default::default() } else { manifest::host() },
         pins: started.pins.clone(),
         survey: started.survey.clone(),
         plan: plan.clone(),

@@ -97,19 +97,20 @@ fn is_apart(step: Step) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     began: Instant,
+    /// Seconds of simulated jobs, which take none.
+    simulated: f64,
     /// Seconds of earlier sessions with the same budget.
     before: f64,
     /// Seconds of steps with a budget of their own.
     apart: f64,
-    /// When the step in progress began.
-    lap: Instant,
+    /// Seconds of this session when the step in progress began.
+    lap: f64,
 }
 
 impl Clock {
     /// A clock that starts now.
     pub(crate) fn new() -> Self {
-        let now = Instant::now();
-        Self { began: now, before: 0.0, apart: 0.0, lap: now }
+        Self { began: Instant::now(), simulated: 0.0, before: 0.0, apart: 0.0, lap: 0.0 }
     }
 
     /// Adds the time of earlier sessions, beyond these seconds that a batch job cut off the budget.
@@ -118,9 +119,19 @@ impl Clock {
         self.apart = state.spent(is_apart).min(self.before);
     }
 
+    /// Adds the seconds of simulated jobs.
+    pub(crate) fn simulate(&mut self, seconds: f64) {
+        self.simulated += seconds;
+    }
+
+    /// Seconds of this session.
+    pub(crate) fn of_session(&self) -> f64 {
+        self.simulated + self.began.elapsed().as_secs_f64()
+    }
+
     /// Seconds so far.
     pub(crate) fn seconds(&self) -> f64 {
-        self.before + self.began.elapsed().as_secs_f64()
+        self.before + self.of_session()
     }
 
     /// Seconds of the work on rules in the layout of the run.
@@ -128,17 +139,18 @@ impl Clock {
         self.seconds() - self.apart
     }
 
-    /// Leaves out the seconds since a time: they have a budget of their own.
-    pub(crate) fn leave_out(&mut self, since: Instant) {
-        self.apart += since.elapsed().as_secs_f64();
+    /// Leaves out the seconds since a time of this session: they have a budget of their own.
+    pub(crate) fn leave_out(&mut self, since: f64) {
+        self.apart += self.of_session() - since;
     }
 
     /// Ends a step.
     pub(crate) fn end(&mut self, step: Step) -> StepRecord {
-        let since = std::mem::replace(&mut self.lap, Instant::now());
+        let now = self.of_session();
+        let since = std::mem::replace(&mut self.lap, now);
         if is_apart(step) {
             self.leave_out(since);
         }
-        StepRecord { step, seconds: Seconds(since.elapsed().as_secs_f64()) }
+        StepRecord { step, seconds: Seconds(now - since) }
     }
 }

@@ -83,12 +83,14 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
 
 /// Returns true if rules are undecided, or sizes unmeasured, for which there is time with another budget.
 fn is_open(measured: &Measurement, state: &TuningState) -> Result<bool, WorkflowError> {
-    let is_undecided = |found: &Validation| Gains::of_comparison(found).fates().undecided > 0;
-    if state.validation.as_ref().is_some_and(is_undecided) {
-        return Ok(true);
-    }
-    Ok(measured.run.file(FINDINGS).exists()
-        && !unreached(&measured.manifest.plan, &measured.run.findings()?).is_empty())
+    let findings = measured.run.file(FINDINGS).exists().then(|| measured.run.findings()).transpose()?;
+    let is_undecided = |found: &Validation| match &findings {
+        // Also ranges that fresh launches did not reach.
+        Some(findings) => Gains::new(findings, Some(found), None, None).fates().undecided > 0,
+        None => Gains::of_comparison(found).fates().undecided > 0,
+    };
+    Ok(state.validation.as_ref().is_some_and(is_undecided)
+        || findings.is_some_and(|findings| !unreached(&measured.manifest.plan, &findings).is_empty()))
 }
 
 /// Decides, and measures further sizes until none is worth its time: refinement needs the decision on the measurements so far.

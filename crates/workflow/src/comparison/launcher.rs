@@ -139,22 +139,25 @@ impl<'a, 's> JobLauncher<'a, 's> {
     }
 
     /// The planned time of a launch with these subjects.
-    fn planned_seconds<'b>(&self, subjects: impl Iterator<Item = &'b ArmSubject> + Clone) -> f64 {
+    fn planned_seconds(&self, subjects: &[ArmSubject]) -> f64 {
         let startup = self.schedule.startup;
-        let calls = subjects.clone().filter_map(|it| self.call_times.get(&it.cell()?)).map(|call| subject_time(*call));
-        let measuring = measuring_time(startup, subjects.count()).max(calls.sum());
+        let seconds = |it: &ArmSubject| {
+            let call = self.call_times.get(&it.cell()?)?;
+            Some(subject_time(*call, !self.calls.contains_key(it)))
+        };
+        let measuring = measuring_time(startup, subjects.len()).max(subjects.iter().filter_map(seconds).sum());
         startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring))
     }
 
     /// The mean time of a launch in the last block of a stage, without those that failed: a job that hangs is not planned
-    /// again; in proportion to the planned times, if its subjects were others. Without one, the planned time.
+    /// again. The planned time if some subjects were not timed so far.
     fn mean_seconds(&self, stage: Stage, subjects: &[ArmSubject]) -> f64 {
         let is_own = |launch: &&ArmLaunch| launch.stage == stage && launch.outcome.is_ok();
-        let planned = self.planned_seconds(subjects.iter());
-        let Some(last) = self.log.launches().iter().rfind(is_own) else { return planned };
+        let last = self.log.launches().iter().rfind(is_own);
+        let is_known = |subject: &ArmSubject| self.calls.contains_key(subject);
+        let Some(last) = last.filter(|_| subjects.iter().all(is_known)) else { return self.planned_seconds(subjects) };
         let of_block = self.log.launches().iter().rev().filter(is_own).take_while(|it| it.block == last.block);
-        let before = self.planned_seconds(last.outcome.iter().flatten().map(|timed| &timed.subject));
-        mean(of_block.map(|launch| launch.seconds.0)) * if before > 0.0 { planned / before } else { 1.0 }
+        mean(of_block.map(|launch| launch.seconds.0))
     }
 
     /// The arms of the jobs of a block: the base, its control if the block has one, and the others.
@@ -232,10 +235,18 @@ impl<'a, 's> JobLauncher<'a, 's> {
         &mut self,
         (stage, number): (Stage, u32),
         jobs: &[Settings],
+        subjects: Option<&BTreeSet<ArmSubject>>,
         failures: &mut BlockFailures,
     ) -> Option<Vec<ArmLaunch>> {
         let own = |launch: &&ArmLaunch| (launch.stage, launch.block) == (stage, number);
         let launches: Vec<ArmLaunch> = self.log.launches().iter().filter(own).cloned().collect();
+        let timed = launches.iter().flat_map(|launch| launch.outcome.iter().flatten().map(|timed| &timed.subject));
+        let timed: BTreeSet<_> =
+            timed.chain(launches.iter().flat_map(|it| it.wrong.iter().map(|(it, _)| it))).collect();
+        if !timed.is_empty() && !self.wanted(subjects).iter().all(|subject| timed.contains(subject)) {
+            // With another budget other sizes come first.
+            return None;
+        }
         for launch in &launches {
             self.spent += launch.seconds.0;
             self.note(launch, failures);
@@ -363,7 +374,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
     ) -> Result<Result<Vec<ArmLaunch>, Box<ArmLaunch>>, WorkflowError> {
         let (at, began, wanted) = (now(), Instant::now(), self.wanted(subjects));
         let (plans, order) = self.plan((stage, block), jobs, &wanted);
-        let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(stage, jobs, it)).collect();
+        let known: Vec<BTreeSet<&ArmSubject>> = jobs.iter().map(|arm| self.list_timed(stage, arm)).collect();
+        let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(&known, jobs, it)).collect();
+        drop(known);
         let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
         let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
         let usual = self.backend.patience().map(|patience| *patience);
@@ -450,24 +463,25 @@ impl<'a, 's> JobLauncher<'a, 's> {
         taken.times[job].iter().filter_map(time).collect()
     }
 
+    /// The subjects that launches of an arm timed.
+    fn list_timed(&self, stage: Stage, arm: &Settings) -> BTreeSet<&ArmSubject> {
+        let earlier = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.arm == *arm);
+        earlier.flat_map(|launch| launch.outcome.iter().flatten().map(|timed| &timed.subject)).collect()
+    }
+
     /// What turns need to know of a subject: data is checked in the first launch of an arm, later in one size of each
     /// collective.
     fn turn_subject(
         &self,
-        stage: Stage,
+        known: &[BTreeSet<&ArmSubject>],
         jobs: &[Settings],
         (subject, index, place, is_least): &SubjectPlace,
     ) -> TurnSubject {
-        let is_known = |arm: &Settings| {
-            let earlier = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.arm == *arm);
-            let mut timed = earlier.filter_map(|launch| launch.outcome.as_ref().ok()).flatten();
-            timed.any(|timed| timed.subject == *subject)
-        };
         let left_out = jobs.iter().enumerate().filter(|(_, arm)| self.is_barred(arm, subject)).map(|(job, _)| job);
         TurnSubject {
             subject: *index,
             place: *place,
-            is_checked: *is_least || !jobs.iter().all(is_known),
+            is_checked: *is_least || !known.iter().all(|known| known.contains(subject)),
             calls: self.calls.get(subject).copied(),
             left_out: left_out.collect(),
         }
@@ -543,7 +557,7 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         self.base.clone_from(base);
         let jobs = self.jobs_of(stage, number, arms);
         let mut failures = BlockFailures::default();
-        let launches = match self.recorded((stage, number), &jobs, &mut failures) {
+        let launches = match self.recorded((stage, number), &jobs, subjects, &mut failures) {
             Some(launches) => launches,
             None => {
                 let needed = self.mean_seconds(stage, &self.wanted(subjects)) * jobs.len() as f64;

@@ -60,12 +60,16 @@ pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
     WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))
 }
 
-/// Calls of a long call's subject in a job of the first blocks, on average: two passes, untimed calls, and the check.
-const LONG_CALLS: f64 = 4.0;
+/// Calls of a subject with long calls in a job of a block: two passes, and an untimed call.
+const LONG_CALLS: f64 = 3.0;
+
+/// Further calls of its first block: a check, and one job's calls to count those of a turn.
+const FIRST_CALLS: f64 = 4.0;
 
 /// Expected seconds of a subject with calls of this length in a job of a block with the fewest passes.
-pub(crate) fn subject_time(call: Seconds) -> f64 {
-    (WHOLE_TURN * PASSES.0).max(LONG_CALLS * call.0)
+pub(crate) fn subject_time(call: Seconds, is_first: bool) -> f64 {
+    let first = if is_first { FIRST_CALLS * call.0 } else { 0.0 };
+    (WHOLE_TURN * PASSES.0).max(LONG_CALLS * call.0) + first
 }
 
 /// The messages of patterns, one by one.

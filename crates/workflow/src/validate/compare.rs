@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::condition::{Arrival, ArrivalPattern, Condition, find_pattern};
+use collrules_record::manifest::SIMULATED;
 use collrules_record::options::Validating;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{ComparisonLog, RunDir};
@@ -59,6 +60,8 @@ pub(super) struct ComparisonResult {
     pub(super) stage: Stage,
     /// The ranges of rules that it did not reach, with the time that their first look would take.
     pub(super) unreached: Option<(String, Seconds)>,
+    /// Seconds of simulated jobs, which take none.
+    pub(super) simulated: f64,
 }
 
 /// Compares the rules of a tuning, if it has any, and if `whole` is given the settings of its run with the rules that are
@@ -73,6 +76,8 @@ pub(super) fn compare_tuning(
     let ComparisonRequest { options, home, limit, .. } = request;
     refuse_bad_calls(subject, options.condition, &request.arrivals)?;
     let mut log = ComparisonLog::open(home)?;
+    let spent = |log: &ComparisonLog| log.launches().iter().map(|launch| launch.seconds.0).sum::<f64>();
+    let before = spent(&log);
     let stage = match request.stage {
         Some(stage) => stage,
         None => log.begin_validation(&about(options, subject, whole, started)?)?,
@@ -134,7 +139,8 @@ pub(super) fn compare_tuning(
     let open: Vec<Cell> = round.map_or_else(Vec::new, |round| compared.list_open(subject, round));
     let ways = 1 + compared.calls.others.len();
     let unreached = parts::describe_unreached(subject, &open, ways, times);
-    Ok(ComparisonResult { validation, whole, log, stage, unreached })
+    let simulated = if started.backend.name() == SIMULATED { spent(&log) - before } else { 0.0 };
+    Ok(ComparisonResult { validation, whole, log, stage, unreached, simulated })
 }
 
 /// Pairs of launches before the first look, of which each takes `block` seconds, and the time of a launch after its start.

@@ -162,7 +162,7 @@ pub fn validate(
         before: None,
     };
     let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
-    let ComparisonResult { mut validation, whole, mut log, stage, unreached } =
+    let ComparisonResult { mut validation, whole, mut log, stage, unreached, .. } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
     if let Some((ranges, needed)) = unreached {
         session.say(&format!("no time to compare {ranges}: about {} more are needed", needed.rounded()));
@@ -379,7 +379,7 @@ impl ProvenRun<'_, '_> {
             stage if stage.is_again() => MOST_AGAIN,
             _ => MOST_BLOCKS,
         };
-        let Measurement { experiment, started, .. } = &mut **measured;
+        let Measurement { experiment, started, clock, .. } = &mut **measured;
         if let Some(short) = task.describe_short_time(started.startup, &run) {
             session.say(&short);
             return Ok(false);
@@ -415,7 +415,9 @@ impl ProvenRun<'_, '_> {
             before: earlier.and_then(|earlier| earlier.round.as_ref()),
         };
         let compared = compare_tuning(request, &mut subject, None, started, session);
-        let ComparisonResult { validation, unreached, .. } = compared.map_err(|error| error.while_tuning(&run))?;
+        let ComparisonResult { validation, unreached, simulated, .. } =
+            compared.map_err(|error| error.while_tuning(&run))?;
+        clock.simulate(simulated);
         let Some(found) = validation else { return Ok(false) };
         if let Some((ranges, needed)) = unreached.filter(|_| !task.stage.is_again()) {
             session.say(&format!(

@@ -19,9 +19,6 @@ const PART: f64 = 0.25;
 /// Smallest part of all of the time for a part.
 const LEAST: f64 = 1.0 / 16.0;
 
-/// Part of the time that the first look at everything may take. If it takes more, parts are compared one after the other.
-const AT_ONCE: f64 = 0.5;
-
 /// Ranges that a sentence lists at most.
 const LISTED: usize = 4;
 
@@ -37,7 +34,9 @@ pub(super) struct BlockTimes {
 impl BlockTimes {
     /// Seconds of a block, without starts, for the calls of a cell in so many ways.
     fn measuring(self, subject: &ValidationSubject, cell: Cell, ways: usize) -> f64 {
-        self.jobs * ways as f64 * subject_time(subject.estimate_call(cell))
+        let call = subject.estimate_call(cell);
+        let mean = [true, false].map(|is_first| subject_time(call, is_first)).iter().sum::<f64>() / 2.0;
+        self.jobs * ways as f64 * mean
     }
 
     /// Seconds of a block with these subjects.
@@ -47,7 +46,7 @@ impl BlockTimes {
         subjects: impl IntoIterator<Item = &'a ArmSubject>,
     ) -> f64 {
         let cells = subjects.into_iter().map(|it| it.cell().map_or(Seconds(0.0), |cell| subject.estimate_call(cell)));
-        self.jobs * (self.startup.0 + cells.map(subject_time).sum::<f64>())
+        self.jobs * (self.startup.0 + cells.map(|call| subject_time(call, true)).sum::<f64>())
     }
 
     /// Seconds until the first look at a part, if blocks measure for so long.
@@ -89,10 +88,12 @@ pub(super) fn split(
     limit: Option<Seconds>,
     before: Option<&Round>,
 ) -> Vec<Option<BTreeSet<ArmSubject>>> {
-    let (Some(Seconds(limit)), true) = (limit, subjects.iter().all(|it| it.cell().is_some())) else {
+    let (Some(limit), true) = (limit, subjects.iter().all(|it| it.cell().is_some())) else {
         return vec![None];
     };
-    if f64::from(pairs) * times.block(subject, subjects) <= AT_ONCE * limit {
+    // A resumed comparison has a little less, and the same parts.
+    let limit = limit.0.max(1e-3).log2().floor().exp2();
+    if f64::from(pairs) * times.block(subject, subjects) <= limit {
         return vec![None];
     }
     let mut ways: BTreeMap<Cell, Vec<&ArmSubject>> = BTreeMap::new();
