@@ -9,7 +9,7 @@ use collrules_batch::job::Queue;
 use collrules_batch::script::dialect;
 use collrules_batch::status::{LogEnd, RunStage, RunStatus, Status};
 use collrules_batch::submission::Submission;
-use collrules_record::proof::ProofFact;
+use collrules_record::proof::{ProofFact, ShownProof};
 use collrules_record::rundir::{self, ComparisonLog, Progress, RunDir, RunDirError};
 use collrules_record::values::positive;
 use collrules_record::{Manifest, Plan, Seconds};
@@ -17,7 +17,6 @@ use collrules_report::plain;
 use collrules_report::status::sentences;
 use collrules_runner::separate;
 use collrules_workflow::WorkflowError;
-use collrules_workflow::evidence::RulesEvidence;
 
 use crate::screen;
 
@@ -166,11 +165,12 @@ fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
         Some(Err(_)) | None => None,
     };
     let progress = run.as_ref().map(RunDir::progress).unwrap_or_default();
-    let evidence = run.as_ref().map(RulesEvidence::read).transpose()?;
-    let is_proven = |evidence: &RulesEvidence| evidence.proof.iter().any(|fact| *fact != ProofFact::NotChecked);
+    let state = run.as_ref().map(RunDir::state).transpose()?.flatten();
+    let proof = run.as_ref().map(RunDir::proof).transpose()?.flatten();
+    let is_proven = |proof: ShownProof| proof.shown.iter().any(|fact| *fact != ProofFact::NotChecked);
     let stages = [
-        (RunStage::Validated, evidence.as_ref().is_some_and(|evidence| evidence.validation.is_some())),
-        (RunStage::Proven, evidence.as_ref().is_some_and(is_proven)),
+        (RunStage::Validated, state.is_some_and(|state| state.has_rules_compared(None))),
+        (RunStage::Proven, proof.is_some_and(is_proven)),
         (RunStage::Decided, run.as_ref().is_some_and(|run| run.file(rundir::FINDINGS).exists())),
         (
             RunStage::Comparing,

@@ -31,6 +31,7 @@ impl Site {
             manifest["host"] = serde_json::json!({ "Host": host.trim() });
         });
         crate::reseal::reseal(&site.path("run"));
+        crate::relabel(&site.path("run"), "5.0.11");
         site.openmpi("5.0.11");
         fs::write(site.parameters(), SITE).unwrap();
         site
@@ -422,17 +423,17 @@ fn a_parameter_file_elsewhere_needs_a_yes() {
 fn a_tuning_without_a_confirmation_is_installed_by_force_alone() {
     let site = Site::new();
     let state = fs::read_to_string(site.path("run/state.json")).unwrap();
-    site.change("run/state.json", |state| state["validation"] = serde_json::Value::Null);
+    site.change("run/state.json", |state| state["steps"] = serde_json::json!([]));
     site.run("install run --for ompi").exits(3);
     site.run("install run --for ompi --force").exits(0);
     site.run("install --undo --for ompi").exits(0);
 
     fs::write(site.path("run/state.json"), &state).unwrap();
     site.change("run/state.json", |state| {
-        let last = &mut state["validation"]["round"];
-        last["repaired"] = serde_json::json!([]);
-        let cells = last["cells"].as_array_mut().unwrap();
-        cells.iter_mut().find(|cell| cell["control"] != true).unwrap()["verdict"] = "slower".into();
+        for step in state["steps"].as_array_mut().unwrap().iter_mut().filter(|step| step["evidence"].is_object()) {
+            let cells = step["evidence"]["found"]["round"]["cells"].as_array_mut().unwrap();
+            cells.iter_mut().for_each(|cell| cell["verdict"] = "slower".into());
+        }
     });
     site.run("install run --for ompi").exits(3);
     fs::write(site.path("run/state.json"), state).unwrap();

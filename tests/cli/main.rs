@@ -83,3 +83,13 @@ mod tuned;
 mod virtual_cluster;
 #[cfg(feature = "mpi")]
 mod virtual_slurm;
+
+/// Lets the results of a run be those of another version of Open MPI.
+pub(crate) fn relabel(run: &std::path::Path, version: &str) {
+    let path = run.join("state.json");
+    let mut state: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    for step in state["steps"].as_array_mut().unwrap().iter_mut().filter(|step| step["evidence"].is_object()) {
+        step["evidence"]["found"]["version"] = version.into();
+    }
+    std::fs::write(&path, state.to_string()).unwrap();
+}

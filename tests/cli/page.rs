@@ -5,13 +5,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use collrules_record::comparison::Stage;
 use collrules_record::findings::CellFinding;
 use collrules_record::proof::ShownProof;
 use collrules_record::remark::Remark;
-use collrules_record::state::TuningState;
+use collrules_record::state::{Evidence, Step, StepRecord, TuningState};
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::validation::{FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
 use collrules_record::{Candidate, Estimate, RunDir};
+use collrules_rules::Choice;
 
 use crate::large;
 use crate::made_once::TUNED;
@@ -226,18 +228,21 @@ fn a_validation_is_shown_with_what_was_removed() {
     let findings = findings(&run);
     let estimate =
         |point| Estimate { point, low: Some(0.97 * point), high: Some(1.04 * point), level: 0.95, samples: 4 };
+    let mut defaults = findings.cells.iter().filter(|found| found.served.is_builtin()).map(|found| found.cell);
+    let [slower, failing] = [defaults.next().unwrap(), defaults.next().unwrap()];
     let cells = || -> Vec<ValidatedCell> {
         let cell = |(place, cell): (usize, &CellFinding)| {
             let (speedup, verdict) = match place {
-                0 => (0.8, Outcome::Slower),
+                _ if cell.cell == slower => (0.8, Outcome::Slower),
                 place if place % 3 == 0 && !cell.served.is_builtin() => (1.5, Outcome::Faster),
                 _ => (1.01, Outcome::Same),
             };
             ValidatedCell {
                 cell: cell.cell,
                 tuned: place % 5 > 0,
-                served: cell.served,
-                control: cell.served.is_builtin(),
+                // Its rule is gone.
+                served: if cell.cell == slower { Choice::plain(1) } else { cell.served },
+                control: cell.served.is_builtin() && cell.cell != slower,
                 handed: false,
                 without: estimate(1e-5 * speedup),
                 with: estimate(1e-5),
@@ -246,32 +251,27 @@ fn a_validation_is_shown_with_what_was_removed() {
                 verdict,
             }
         };
-        findings.cells.iter().enumerate().map(cell).collect()
+        findings.cells.iter().enumerate().filter(|(_, found)| found.cell != failing).map(cell).collect()
     };
-    let repaired = findings.cells[0].cell;
-    let failed = FailedCell { cell: findings.cells[1].cell, with: true, why: "a <crash".to_owned() };
+    let failed = FailedCell { cell: failing, with: true, why: "a <crash".to_owned() };
     let proof: ShownProof = serde_json::from_slice(&fs::read(run.join("proof.json")).unwrap()).unwrap();
     let validation = Validation {
         format: FORMAT,
         rules: "rules.conf".to_owned(),
-        version: "5.0.11".parse().unwrap(),
+        version: "5.0.0".parse().unwrap(),
         settings: Default::default(),
         digests: proof.digests,
         criteria: ValidationCriteria::default(),
         reverted: Vec::new(),
         checks: Vec::new(),
-        round: Some(Round {
-            pairs: 4,
-            cells: cells(),
-            repaired: vec![repaired, failed.cell],
-            failed: vec![failed],
-            ..Round::default()
-        }),
+        round: Some(Round { pairs: 4, cells: cells(), failed: vec![failed], ..Round::default() }),
     };
-    let state = TuningState { validation: Some(validation), ..TuningState::default() };
+    let evidence = Some(Evidence { at: String::new(), base: Default::default(), found: validation });
+    let step = StepRecord { evidence, ..Step::Compare(Stage::Rules, None).into() };
+    let state = TuningState { steps: vec![step], ..TuningState::default() };
     RunDir::open(&run).unwrap().write_state(&state).unwrap();
     let markdown = collrules("report --format md", &run).exits(0).stdout;
-    let count = findings.cells.len();
+    let count = findings.cells.len() - 1;
     for part in [
         "## Validation in fresh launches",
         "Rules for 2 sizes were tried and dropped: 2 slower.",

@@ -175,6 +175,7 @@ fn a_tuning_for_another_transport_is_installed_by_force_alone() {
             manifest["survey"]["version"] = mpi.version.clone().into();
             manifest["host"] = serde_json::json!({ "Host": host.trim() });
         });
+        crate::relabel(&run, &mpi.version);
         let install = |pml: &str, force: &[&str]| -> Ran {
             change("findings.json", &|findings| {
                 findings["simulated"] = false.into();

@@ -2,16 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cell::Cell;
 use crate::comparison::Stage;
 use crate::file::FormatVersion;
 use crate::options::Budget;
 use crate::placement::Layout;
-use crate::settings::SettingsFindings;
+use crate::settings::{Settings, SettingsFindings};
 use crate::units::Seconds;
 use crate::validation::{RevertedRange, Validation};
 
 /// The format of `state.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// Steps of a tuning with their results. A step that is here is not done again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,12 +21,10 @@ pub struct TuningState {
     pub format: FormatVersion,
     /// The steps that ended, in order.
     pub steps: Vec<StepRecord>,
-    /// What fresh launches showed of the rules, and the ranges that they reverted, in the layout of the run.
-    pub validation: Option<Validation>,
-    /// The same in other layouts.
-    pub layouts: Vec<(Layout, Validation)>,
-    /// What they showed before the last decision, of other rules: it holds for sizes with the same rule.
-    pub earlier: Option<Validation>,
+    /// The ranges of rules that comparisons reverted to the default, in any layout.
+    pub reverted: Vec<RevertedRange>,
+    /// Sizes without a clear result whose rule stays, since those around them are faster by it.
+    pub carried: Vec<Cell>,
     /// Result of the search for settings.
     pub settings: Option<SettingsFindings>,
 }
@@ -37,6 +36,20 @@ pub struct StepRecord {
     pub step: Step,
     /// Duration.
     pub seconds: Seconds,
+    /// What a comparison of rules showed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+}
+
+/// What fresh launches showed of rules in one comparison. It never changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// When the comparison ended, in UTC, as in RFC 3339.
+    pub at: String,
+    /// Settings under which rules were compared; without any, with the default.
+    pub base: Settings,
+    /// The rules that were launched, by Open MPI, files and settings, with the result of each size.
+    pub found: Validation,
 }
 
 /// Step of a tuning.
@@ -57,7 +70,15 @@ pub enum Step {
 
 impl Default for TuningState {
     fn default() -> Self {
-        Self { format: FORMAT, steps: Vec::new(), validation: None, layouts: Vec::new(), earlier: None, settings: None }
+        let (steps, reverted, carried) = (Vec::new(), Vec::new(), Vec::new());
+        Self { format: FORMAT, steps, reverted, carried, settings: None }
+    }
+}
+
+impl From<Step> for StepRecord {
+    /// A step that takes no time, and shows nothing.
+    fn from(step: Step) -> Self {
+        Self { step, seconds: Seconds(0.0), evidence: None }
     }
 }
 
@@ -69,6 +90,16 @@ impl TuningState {
             _ => matches!(it.step, Step::Begin(_)),
         };
         self.steps.iter().rev().take_while(|it| !is_over(it)).any(|it| it.step == step)
+    }
+
+    /// Returns true if a layout, or that of the run, had a comparison of rules with the default since they were decided.
+    pub fn has_rules_compared(&self, layout: Option<Layout>) -> bool {
+        let own = self.steps.iter().rev().take_while(|it| it.step != Step::Decide);
+        let is_comparison = |step| match step {
+            Step::Compare(Stage::Rules | Stage::Validation(_), own) => own == layout,
+            _ => false,
+        };
+        own.map(|it| it.step).any(is_comparison)
     }
 
     /// The budget of the last command with one of its own.
@@ -92,31 +123,25 @@ impl TuningState {
         0.5f64.powi(budgets.saturating_sub(1) as i32)
     }
 
-    /// The comparison in another layout than that of the run.
-    pub fn in_layout(&self, layout: Layout) -> Option<&Validation> {
-        self.layouts.iter().find(|(other, _)| *other == layout).map(|(_, validation)| validation)
-    }
-
-    /// Replaces the comparison in another layout.
-    pub fn set_layout(&mut self, layout: Layout, validation: Validation) {
-        self.layouts.retain(|(other, _)| *other != layout);
-        self.layouts.push((layout, validation));
-    }
-
-    /// The comparisons in all layouts.
-    pub fn validations_mut(&mut self) -> impl Iterator<Item = &mut Validation> {
-        self.validation.iter_mut().chain(self.layouts.iter_mut().map(|(_, validation)| validation))
-    }
-
-    /// The ranges of rules that comparisons reverted, in any layout.
-    pub fn reverted(&self) -> Vec<RevertedRange> {
-        let all = self.validation.iter().chain(self.layouts.iter().map(|(_, validation)| validation));
-        let mut reverted = Vec::new();
-        for range in all.flat_map(|validation| &validation.reverted) {
-            if !reverted.contains(range) {
-                reverted.push(*range);
+    /// What comparisons in a layout over a base showed, in order; the layout of the run if none is named.
+    pub fn evidence<'a>(
+        &'a self,
+        layout: Option<Layout>,
+        base: &'a Settings,
+    ) -> impl Iterator<Item = (Stage, &'a Validation)> {
+        self.steps.iter().filter_map(move |it| match (it.step, &it.evidence) {
+            (Step::Compare(stage, own), Some(evidence)) if own == layout && evidence.base == *base => {
+                Some((stage, &evidence.found))
             }
+            _ => None,
+        })
+    }
+
+    /// Ends a step, which may have shown something.
+    pub fn end(&mut self, record: StepRecord) {
+        match self.steps.last_mut() {
+            Some(last) if last.step == record.step && last.seconds.0 == 0.0 => last.seconds = record.seconds,
+            _ => self.steps.push(record),
         }
-        reverted
     }
 }

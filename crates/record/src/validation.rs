@@ -260,20 +260,6 @@ impl Validation {
         }
     }
 
-    /// Lets what an earlier comparison decided for the same rule stand where this one decides less, unless its control is off.
-    pub fn confirm_from(&mut self, before: &Validation) {
-        if before.control_that_is_off().is_some() {
-            return;
-        }
-        if let (Some(round), Some(before)) = (&mut self.round, &before.round) {
-            round.confirm_from(before);
-        }
-        for check in &mut self.checks {
-            let before = before.checks.iter().find(|before| before.condition == check.condition);
-            before.iter().for_each(|before| check.round.confirm_from(&before.round));
-        }
-    }
-
     /// Returns true if this is about these rules files.
     pub fn is_about(&self, digests: &Digests) -> bool {
         self.digests == *digests
@@ -455,16 +441,13 @@ mod tests {
             of_round(Round { pairs, cells: vec![cell(1, 1.4, verdict)], control, ..Round::default() })
         };
         let (faster, open) = (Outcome::Faster, Outcome::Undecided);
-        type Combine = fn(&mut Validation, &Validation);
-        let is_confirmed = |combine: Combine, mut later: Validation, before: Validation| {
-            combine(&mut later, &before);
+        let is_confirmed = |mut later: Validation, before: Validation| {
+            later.complete_from(&before);
             later.is_confirmed()
         };
-        for combine in [Validation::complete_from as Combine, Validation::confirm_from] {
-            assert!(is_confirmed(combine, with(open, 1.0, 2), with(faster, 1.0, 9)));
-            assert!(!is_confirmed(combine, with(open, 1.0, 2), with(faster, 1.2, 9)), "the earlier one is off");
-            assert!(!is_confirmed(combine, with(faster, 1.2, 2), with(faster, 1.0, 9)), "the later one is off");
-        }
+        assert!(is_confirmed(with(open, 1.0, 2), with(faster, 1.0, 9)));
+        assert!(!is_confirmed(with(open, 1.0, 2), with(faster, 1.2, 9)), "the earlier one is off");
+        assert!(!is_confirmed(with(faster, 1.2, 2), with(faster, 1.0, 9)), "the later one is off");
     }
 
     /// A look that decides nothing takes away nothing; a shown loss takes the place of a gain, and what was shown for another

@@ -22,6 +22,13 @@ pub struct CellFacts {
     pub handed: bool,
 }
 
+impl CellFacts {
+    /// Returns true if a rule of coll/tuned or of HAN acts on it.
+    pub fn is_ruled(self) -> bool {
+        self.handed || !self.served.is_builtin()
+    }
+}
+
 /// The comparison of an arm in the calls that decide.
 pub fn describe_round(
     compared: &Compared,

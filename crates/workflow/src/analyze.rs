@@ -164,7 +164,7 @@ impl Source {
     /// Decides on the timings. Ranges that comparisons of a run reverted to the builtin stay reverted.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
         let state = self.run().map(state::read).transpose()?;
-        self.decide_reverting(criteria, policy, &state.map(|state| state.reverted()).unwrap_or_default())
+        self.decide_reverting(criteria, policy, &state.map(|state| state.reverted).unwrap_or_default())
     }
 
     /// Decides on the timings, with these ranges reverted to the builtin.

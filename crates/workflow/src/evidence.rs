@@ -1,39 +1,221 @@
-//! What was shown of the rules in a directory.
+//! What launches showed of a tuning, as far as it has the rules that were launched: the only judge.
 
-use collrules_record::Validation;
-use collrules_record::proof::ProofFact;
-use collrules_record::remark::Remark;
-use collrules_record::rundir::RunDir;
+use std::collections::BTreeSet;
 
-use crate::error::WorkflowError;
-use crate::{state, tuning};
+use collrules_record::comparison::Stage;
+use collrules_record::settings::Settings;
+use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell};
+use collrules_record::{Cell, HanRule, Placement, Ranks, Tuning, Validation, competitor};
+use collrules_rules::steps::Steps;
+use collrules_rules::{Choice, Collective, RuleTable};
+use collrules_tuner::validation::{CellFacts, add_stretch};
 
-/// Proof and validation of the rules in a directory.
-pub struct RulesEvidence {
-    /// Facts that the proof showed.
-    pub proof: Vec<ProofFact>,
-    /// The validation, if it compared anything.
-    pub validation: Option<Validation>,
-    /// Files that are left out.
-    pub left_out: Vec<Remark>,
+/// What comparisons, in order, show of the rules that these facts describe; none without any. In each size a result is about
+/// the rule that was launched, whether it is still there or was removed; a later stretch adds to the comparison before it, and
+/// of two comparisons the later one counts unless the earlier one decided more.
+pub(crate) fn verdict<'a>(
+    evidence: impl IntoIterator<Item = (Stage, &'a Validation)>,
+    facts: impl Fn(Cell) -> CellFacts,
+) -> Option<Validation> {
+    let mut comparisons: Vec<Validation> = Vec::new();
+    for (stage, found) in evidence {
+        let part = about(found, &facts);
+        match (stage.is_again(), comparisons.last_mut().and_then(|before| before.round.as_mut()), &part.round) {
+            (true, Some(before), Some(later)) => add_stretch(before, later, found.criteria),
+            _ => comparisons.push(part),
+        }
+    }
+    comparisons.into_iter().reduce(|before, mut later| {
+        later.complete_from(&before);
+        later
+    })
 }
 
-impl RulesEvidence {
-    /// Reads the evidence in a directory, without results about other rules.
-    pub fn read(run: &RunDir) -> Result<Self, WorkflowError> {
-        let digests = tuning::in_place(run)?.digests();
-        let state = state::read(run)?;
-        let (mut proof, mut left_out) = (Vec::new(), Vec::new());
-        // While other rules are compared, those in place keep their result.
-        let results = [state.validation, state.earlier].into_iter().flatten().filter(|it| it.round.is_some());
-        let (own, others): (Vec<_>, Vec<_>) = results.partition(|validation| validation.is_about(&digests));
-        let is_other = own.is_empty() && !others.is_empty();
-        left_out.extend(is_other.then(|| Remark::OtherValidation(run.path().to_owned())));
-        match run.proof()? {
-            Some(shown) if shown.is_about(&digests) => proof = shown.shown,
-            Some(_) => left_out.push(Remark::OtherProof(run.path().to_owned())),
-            None => {}
+/// Lets sizes without a clear result keep their rule.
+pub(crate) fn carry(found: &mut Validation, carried: &[Cell]) {
+    let cells = found.round.iter_mut().flat_map(|round| &mut round.cells);
+    let is_carried = |it: &&mut ValidatedCell| it.verdict == Outcome::Undecided && carried.contains(&it.cell);
+    cells.filter(is_carried).for_each(|it| it.verdict = Outcome::Same);
+}
+
+/// The part of a comparison that is about the rules that these facts describe.
+pub(crate) fn about(found: &Validation, facts: impl Fn(Cell) -> CellFacts) -> Validation {
+    let mut found = found.clone();
+    if let Some(round) = &mut found.round {
+        round.repaired = keep_launched(round, &facts);
+    }
+    for check in &mut found.checks {
+        let gone = keep_launched(&mut check.round, &facts);
+        check.untried.retain(|cell| !gone.contains(cell) && facts(*cell).is_ruled());
+        let failing: BTreeSet<Cell> = check.losses().chain(check.unexcluded()).collect();
+        check.round.repaired = gone.into_iter().filter(|cell| failing.contains(cell)).collect();
+    }
+    found
+}
+
+/// Leaves out sizes that have another rule than the one that was launched. Returns those whose rule was removed.
+fn keep_launched(round: &mut Round, facts: impl Fn(Cell) -> CellFacts) -> Vec<Cell> {
+    let is_same = |then: &ValidatedCell, now: CellFacts| (then.served, then.handed) == (now.served, now.handed);
+    round.cells.retain(|it| is_same(it, facts(it.cell)) || is_gone(it, facts(it.cell)));
+    let gone = round.cells.iter().filter(|it| is_gone(it, facts(it.cell))).map(|it| it.cell);
+    let failed = round.failed.iter().filter(|it| it.with && !facts(it.cell).is_ruled()).map(|it| it.cell);
+    gone.chain(failed).collect::<BTreeSet<Cell>>().into_iter().collect()
+}
+
+/// Returns true if nothing acts any more on what a rule, or a component that one switched off, acted on.
+fn is_gone(then: &ValidatedCell, now: CellFacts) -> bool {
+    !now.is_ruled() && (then.is_ruled() || !then.control && now.control)
+}
+
+/// Rules that are no longer in a tuning, and those that stay without a clear result.
+#[derive(Default)]
+pub(crate) struct Reverted {
+    /// All ranges that comparisons reverted.
+    pub(crate) ranges: Vec<RevertedRange>,
+    /// Sizes without a clear result whose rule stays.
+    pub(crate) carried: Vec<Cell>,
+}
+
+/// What acts on calls with a tuning in force.
+pub(crate) struct InForce<'a> {
+    tuning: &'a Tuning,
+    placement: &'a Placement,
+    /// Collectives on which rules for calls within HAN act.
+    below: BTreeSet<Collective>,
+    parameters: Settings,
+}
+
+impl<'a> InForce<'a> {
+    pub(crate) fn new(tuning: &'a Tuning, placement: &'a Placement) -> Self {
+        Self { tuning, placement, below: tuning.below_han(), parameters: tuning.further() }
+    }
+
+    /// What acts on a cell whose rule of coll/tuned is known, and on which HAN acts if `has_han`.
+    pub(crate) fn facts(&self, cell: Cell, tuned: bool, served: Choice, has_han: bool) -> CellFacts {
+        let handed = has_han && self.tuning.han_rule(cell) != HanRule::Default;
+        let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
+        let is_below = has_han && self.below.contains(&cell.collective);
+        let acts = handed || is_below || self.parameters.iter().any(is_set) || !self.inside_han(cell).is_empty();
+        let control = served.is_builtin() && !acts;
+        CellFacts { tuned, served, handed, control }
+    }
+
+    /// The rules that act inside HAN during a cell's calls, by collective and communicator size.
+    pub(crate) fn inside_han(&self, cell: Cell) -> Vec<(Collective, Ranks)> {
+        if self.tuning.han_rule(cell) == HanRule::Delegate {
+            return Vec::new();
         }
-        Ok(Self { proof, validation: own.into_iter().next(), left_out })
+        let is_ruled = |(collective, ranks): &(Collective, Ranks)| {
+            let is_ruled = |table: &RuleTable| {
+                let rules = table.get(*collective);
+                rules.is_some_and(|steps| *steps.get(ranks.0.into()) != Steps::constant(Choice::BUILTIN))
+            };
+            let file = self.tuning.tuned.as_ref();
+            file.is_some_and(|file| is_ruled(&file.table) || file.tables_of_layouts().iter().any(is_ruled))
+        };
+        self.placement.inside_han(cell).into_iter().filter(is_ruled).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use collrules_record::validation::{FORMAT, ValidationCriteria};
+    use collrules_record::{Bytes, Estimate};
+
+    use super::*;
+
+    const DEFAULT: CellFacts = CellFacts { tuned: true, served: Choice::BUILTIN, control: true, handed: false };
+
+    fn cell(bytes: u64) -> Cell {
+        Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) }
+    }
+
+    fn rule(algorithm: u32) -> CellFacts {
+        CellFacts { served: Choice::plain(algorithm), control: false, ..DEFAULT }
+    }
+
+    fn result(bytes: u64, CellFacts { tuned, served, control, handed }: CellFacts, verdict: Outcome) -> ValidatedCell {
+        let estimate = |samples| Estimate { point: 1.2, low: Some(1.1), high: Some(1.3), level: 0.95, samples };
+        let (without, with, speedup) = (estimate(4), estimate(4), estimate(4));
+        ValidatedCell {
+            cell: cell(bytes),
+            tuned,
+            served,
+            control,
+            handed,
+            without,
+            with,
+            speedup,
+            q_value: None,
+            verdict,
+        }
+    }
+
+    fn compared(cells: Vec<ValidatedCell>) -> Validation {
+        Validation {
+            format: FORMAT,
+            rules: String::new(),
+            version: "5.0.0".parse().expect("a version"),
+            settings: Settings::new(),
+            criteria: ValidationCriteria::default(),
+            digests: Default::default(),
+            round: Some(Round { pairs: 4, cells, ..Round::default() }),
+            reverted: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// Verdicts by size with these comparisons of rules; algorithm 1 is in force from 2 B on, none below.
+    fn judge(evidence: &[(Stage, Validation)]) -> (Vec<(u64, Outcome)>, Vec<u64>) {
+        let facts = |cell: Cell| if cell.bytes.0 < 2 { DEFAULT } else { rule(1) };
+        let found = verdict(evidence.iter().map(|(stage, found)| (*stage, found)), facts);
+        let round = found.and_then(|found| found.round).unwrap_or_default();
+        let verdicts = round.cells.iter().map(|it| (it.cell.bytes.0, it.verdict)).collect();
+        (verdicts, round.repaired.iter().map(|cell| cell.bytes.0).collect())
+    }
+
+    use Outcome::{Faster, Slower, Undecided};
+
+    #[test]
+    fn only_launches_of_a_rule_confirm_it() {
+        let other = compared(vec![result(2, rule(2), Faster), result(4, rule(1), Faster)]);
+        assert_eq!(judge(&[(Stage::Rules, other)]), (vec![(4, Faster)], Vec::new()));
+        assert_eq!(judge(&[]), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn a_rule_that_was_removed_keeps_its_result() {
+        let found = compared(vec![result(1, rule(1), Slower), result(2, rule(1), Faster)]);
+        assert_eq!(judge(&[(Stage::Rules, found)]), (vec![(1, Slower), (2, Faster)], vec![1]));
+    }
+
+    #[test]
+    fn weak_evidence_replaces_no_strong_one() {
+        let strong = compared(vec![result(2, rule(1), Faster), result(4, rule(1), Faster)]);
+        let look = |verdict| (Stage::Validation(0), compared(vec![result(2, rule(1), verdict)]));
+        let both = |verdict| judge(&[(Stage::Rules, strong.clone()), look(verdict)]).0;
+        assert_eq!(both(Undecided), [(2, Faster), (4, Faster)]);
+        assert_eq!(both(Slower), [(2, Slower), (4, Faster)], "a loss counts");
+    }
+
+    #[test]
+    fn a_later_stretch_belongs_to_the_comparison_before_it() {
+        let first = || (Stage::Rules, compared(vec![result(2, rule(1), Faster)]));
+        let again = |verdict| (Stage::RulesAgain, compared(vec![result(2, rule(1), verdict)]));
+        assert_eq!(judge(&[first(), again(Slower)]).0, [(2, Slower)]);
+        assert_eq!(
+            judge(&[first(), again(Slower), first()]).0,
+            [(2, Slower)],
+            "both have more launches than the third"
+        );
+    }
+
+    /// A rule that switches HAN off acts on sizes without a rule. If it goes, they have the default as well.
+    #[test]
+    fn a_size_on_which_nothing_acts_any_more_cannot_be_slower() {
+        let switched = CellFacts { control: false, ..DEFAULT };
+        let is_gone = |then, now| is_gone(&result(1, then, Slower), now);
+        assert!(is_gone(switched, DEFAULT) && is_gone(rule(6), DEFAULT) && is_gone(rule(6), switched));
+        assert!([DEFAULT, switched, rule(6)].into_iter().all(|facts| !is_gone(facts, facts)));
     }
 }

@@ -12,8 +12,8 @@
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
 //! | [`served`] | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
-//! | `state` | steps that ended, with the results that hold for the rules that are decided |
-//! | [`evidence`] | proof and validation of the rules in a directory |
+//! | `state` | steps that ended, and the clock of their time |
+//! | `evidence` | what launches showed of the rules that there are: the only judge |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
 //! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
 //! | [`tune`] | all steps of a tuning |
@@ -29,7 +29,7 @@ mod comparison;
 mod crashing;
 pub mod drift;
 pub mod error;
-pub mod evidence;
+mod evidence;
 mod layouts;
 pub mod plan;
 pub mod prove;

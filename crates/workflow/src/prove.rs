@@ -53,7 +53,7 @@ impl ProvenRun<'_, '_> {
     /// Ends a step: its result and its time are kept.
     pub(crate) fn end(&mut self, step: Step) -> Result<(), WorkflowError> {
         let record = self.measured.clock.end(step);
-        self.published.state.steps.push(record);
+        self.published.state.end(record);
         self.published.save()
     }
 }

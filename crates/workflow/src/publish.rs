@@ -1,6 +1,6 @@
 //! Results of an analysis in a directory: the only writer of these files, and their reader.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_record::findings::{self, Findings};
@@ -9,19 +9,20 @@ use collrules_record::proof::ProofFact;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, FoundPath, RunDir, RunDirError};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
-use collrules_record::state::TuningState;
-use collrules_record::{Cell, Layout, Manifest, Plan, Seconds, Tuning, Validation};
+use collrules_record::state::{Step, TuningState};
+use collrules_record::{Cell, Layout, Manifest, Plan, Ranks, Seconds, Tuning, Validation};
 use collrules_report::gains::Gains;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::remarks::sentences;
 use collrules_report::{Context, conduct, outcome, proof, tuning as report};
 use collrules_rules::deploy::{self, JobSettings};
 use collrules_rules::emit::confirmation;
+use collrules_rules::{Collective, Version};
 use collrules_tuner::Observations;
 
 use crate::comparison::CellWeights;
 use crate::error::WorkflowError;
-use crate::evidence::RulesEvidence;
+use crate::evidence::{InForce, carry, verdict};
 use crate::session::Session;
 use crate::{TOOL, quality, state, tuning};
 
@@ -100,18 +101,98 @@ impl Published {
                 run.path().display(),
             )));
         }
-        let RulesEvidence { proof, validation, left_out } = RulesEvidence::read(&run)?;
-        let mut state = state::read(&run)?;
-        let settings = state.settings.clone();
         let tuning = tuning::of_run(&run, &findings, manifest.as_ref())?;
-        if let Some(tuning) = &tuning {
-            tuning::refuse_changed(&run, tuning)?;
-            // Other rules may have been in progress.
-            state::fit(&mut state, tuning, &findings);
+        tuning.iter().try_for_each(|tuning| tuning::refuse_changed(&run, tuning))?;
+        let digests = tuning.as_ref().map(Tuning::digests).unwrap_or_default();
+        let (proof, mut left_out) = match run.proof()? {
+            Some(shown) if shown.is_about(&digests) => (shown.shown, Vec::new()),
+            shown => (Vec::new(), shown.map(|_| Remark::OtherProof(run.path().to_owned())).into_iter().collect()),
+        };
+        let mut published = Self::with_state(run, findings, manifest, tuning, proof)?;
+        let is_compared = published.state.evidence(None, &Settings::new()).next().is_some();
+        if is_compared && published.validation.is_none() {
+            left_out.insert(0, Remark::OtherValidation(published.run.path().to_owned()));
         }
-        let mut published = Self { run, findings, manifest, validation, proof, left_out, settings, tuning, state };
+        published.left_out = left_out;
         published.leave_out_stale();
         Ok(published)
+    }
+
+    /// A tuning with the state of its directory. Comparisons of other rules do not count, and are to be made again.
+    fn with_state(
+        run: RunDir,
+        findings: Findings,
+        manifest: Option<Manifest>,
+        tuning: Option<Tuning>,
+        proof: Vec<ProofFact>,
+    ) -> Result<Self, WorkflowError> {
+        let mut state = state::read(&run)?;
+        let settings = state.settings.take();
+        let mut published =
+            Self { run, findings, manifest, validation: None, proof, left_out: Vec::new(), settings, tuning, state };
+        published.validation = published.judge(None, &Settings::new());
+        if published.tuning.as_ref().is_some_and(|tuning| !tuning.has_no_rules()) && !published.is_compared() {
+            if published.state.steps.iter().any(|it| matches!(it.step, Step::Compare(..))) {
+                published.state.steps.push(Step::Decide.into());
+            }
+            published.settings.iter_mut().for_each(SettingsFindings::forget_rules);
+        }
+        Ok(published)
+    }
+
+    /// Returns true if fresh launches compared all rules that there are.
+    pub(crate) fn is_compared(&self) -> bool {
+        self.validation.iter().filter_map(|found| found.round.as_ref()).any(|round| round.unreached == 0)
+    }
+
+    /// What fresh launches in a layout, or in that of the run, showed of the rules over a base; none without launches of any.
+    pub(crate) fn judge(&self, layout: Option<Layout>, base: &Settings) -> Option<Validation> {
+        self.judge_under(self.manifest.as_ref().map(|manifest| manifest.survey.version), layout, base)
+    }
+
+    /// The same under a version of Open MPI.
+    pub(crate) fn judge_under(
+        &self,
+        version: Option<Version>,
+        layout: Option<Layout>,
+        base: &Settings,
+    ) -> Option<Validation> {
+        let Self { run, findings, state, .. } = self;
+        let tuning = self.tuning.as_ref().filter(|tuning| tuning.differs_from(findings).is_none())?;
+        let in_force = InForce::new(tuning, &findings.placement);
+        let tuned: BTreeSet<Cell> = findings.cells.iter().map(|found| found.cell).collect();
+        let facts = |cell: Cell| {
+            let served = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(findings.release));
+            in_force.facts(cell, tuned.contains(&cell), served, true)
+        };
+        let is_about = |found: &Validation| {
+            let mut parameters = tuning.parameters.iter();
+            version.is_none_or(|version| version == found.version)
+                && parameters.all(|(name, value)| found.settings.get(name) == Some(value))
+        };
+        let mut found = verdict(state.evidence(layout, base).filter(|(_, found)| is_about(found)), facts)?;
+        carry(&mut found, &state.carried);
+        if let Some(round) = &mut found.round {
+            let of_layout = layout.map(|layout| self.cells_in(layout));
+            let is_here =
+                |cell: &Cell| of_layout.as_ref().is_none_or(|cells| cells.contains(&(cell.collective, cell.ranks)));
+            let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell));
+            let is_open = |cell: &&Cell| {
+                let now = facts(**cell);
+                now.is_ruled() && !round.covers(**cell, (now.served, now.handed))
+            };
+            round.unreached = ruled.filter(is_open).count();
+        }
+        let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();
+        Some(Validation { settings, digests: tuning.digests(), reverted: state.reverted.clone(), ..found })
+    }
+
+    /// The collectives and communicators of another layout of the run.
+    fn cells_in(&self, layout: Layout) -> BTreeSet<(Collective, Ranks)> {
+        let plans = self.run.layouts().unwrap_or_default().into_iter();
+        let plans = plans.filter_map(|other| Some(other.manifest().ok()?.plan));
+        let own = plans.filter(|plan| plan.placement.layout == layout).flat_map(|plan| plan.cells);
+        own.map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
     }
 
     /// Leaves out the comparison of a whole tuning that had other rules.
@@ -208,14 +289,14 @@ impl Published {
         if after.han.is_none() {
             self.run.remove(rundir::HAN)?;
         }
-        self.state.validation.iter().try_for_each(|validation| self.run.write_validation(validation))?;
+        self.validation.iter().try_for_each(|validation| self.run.write_validation(validation))?;
         for other in self.run.layouts()? {
             let layout = other.manifest()?.plan.placement.layout;
-            self.state.in_layout(layout).map_or(Ok(()), |validation| other.write_validation(validation))?;
+            let found = self.judge(Some(layout), &Settings::new());
+            found.iter().try_for_each(|found| other.write_validation(found))?;
         }
         self.settings.iter().try_for_each(|settings| self.run.write_settings(settings))?;
         self.write_proof()?;
-        self.left_out = RulesEvidence::read(&self.run)?.left_out;
         self.write_parameters(session)?;
         let settings = self.switch();
         let variables: Vec<&str> = settings.variables().collect();
@@ -228,14 +309,8 @@ impl Published {
 
     /// Writes the results so far into the state of the run: they are not lost, and not looked for again.
     pub(crate) fn save(&mut self) -> Result<(), WorkflowError> {
-        let digests = self.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
-        if let Some(validation) = &self.validation {
-            self.state.validation = Some(validation.clone());
-        }
-        self.state.validations_mut().for_each(|validation| validation.digests.clone_from(&digests));
-        self.validation = self.state.validation.clone().filter(|validation| validation.round.is_some());
-        self.state.settings.clone_from(&self.settings);
-        Ok(self.run.write_state(&self.state)?)
+        self.validation = self.judge(None, &Settings::new());
+        Ok(self.run.write_state(&TuningState { settings: self.settings.clone(), ..self.state.clone() })?)
     }
 
     /// The verdict on the whole tuning.
@@ -276,11 +351,10 @@ impl Published {
     /// The plans of the other layouts of the run, with the comparisons of its rules there.
     fn other_layouts(&self) -> Vec<(Plan, Option<Validation>)> {
         let others = self.run.layouts().unwrap_or_default();
-        let digests = self.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
         let read = |other: &RunDir| {
             let plan = other.manifest().ok()?.plan;
-            let compared = self.state.in_layout(plan.placement.layout).filter(|it| it.is_about(&digests));
-            Some((plan, compared.filter(|it| it.round.is_some()).cloned()))
+            let compared = self.judge(Some(plan.placement.layout), &Settings::new());
+            Some((plan, compared))
         };
         others.iter().filter_map(read).collect()
     }
@@ -470,11 +544,7 @@ pub(crate) fn proven(
     tuning: Tuning,
     proof: Vec<ProofFact>,
 ) -> Result<Published, WorkflowError> {
-    let mut state = state::read(&run)?;
-    state::fit(&mut state, &tuning, &findings);
-    let (validation, settings) = (state.validation.clone(), state.settings.clone());
-    let (tuning, left_out, validation) = (Some(tuning), Vec::new(), validation.filter(|it| it.round.is_some()));
-    Ok(Published { run, findings, manifest, validation, proof, left_out, settings, tuning, state })
+    Published::with_state(run, findings, manifest, Some(tuning), proof)
 }
 
 /// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.

@@ -1,15 +1,12 @@
-//! The state of a run: which steps ended, and which of their results hold for the rules that are decided.
+//! The state of a run: the steps that ended, and the clock of their time.
 
 use std::time::Instant;
 
 use collrules_record::comparison::Stage;
-use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
-use collrules_record::settings::SettingsFindings;
-use collrules_record::state::{Step, StepRecord, TuningState};
-use collrules_record::validation::Round;
-use collrules_record::{Cell, HanRule, Seconds, Tuning, Validation};
-use collrules_rules::{Choice, Release};
+use collrules_record::settings::Settings;
+use collrules_record::state::{Evidence, Step, StepRecord, TuningState};
+use collrules_record::{Seconds, Validation, manifest};
 
 use crate::error::WorkflowError;
 use crate::tuning;
@@ -20,72 +17,25 @@ pub(crate) fn read(run: &RunDir) -> Result<TuningState, WorkflowError> {
         return Ok(state);
     }
     let digests = tuning::in_place(run)?.digests();
-    let validation = run.validation()?.filter(|validation| validation.is_about(&digests));
-    Ok(TuningState { validation, settings: run.settings()?, ..TuningState::default() })
+    let mut state = TuningState { settings: run.settings()?, ..TuningState::default() };
+    if let Some(found) = run.validation()?.filter(|found| found.is_about(&digests)) {
+        state.reverted.clone_from(&found.reverted);
+        state.steps.push(compared(Step::Compare(Stage::Rules, None), Settings::new(), found));
+    }
+    Ok(state)
 }
 
-/// Keeps the results that hold for a tuning. If its rules are others than those that were compared, their comparisons are to be
-/// made again; ranges that were reverted stay so.
-pub(crate) fn fit(state: &mut TuningState, tuning: &Tuning, findings: &Findings) {
-    let compared = state.validation.as_ref().filter(|validation| validation.round.is_some());
-    let holds = compared.map_or(tuning.has_no_rules(), |validation| holds_for(validation, tuning, findings));
-    if !holds {
-        if let Some(compared) = compared {
-            state.earlier = Some(compared.clone());
-        }
-        if state.steps.iter().any(|it| matches!(it.step, Step::Compare(..))) {
-            state.steps.push(StepRecord { step: Step::Decide, seconds: Seconds(0.0) });
-        }
-        state.settings.iter_mut().for_each(SettingsFindings::forget_rules);
-    }
-    for validation in state.validations_mut() {
-        if !holds_for(validation, tuning, findings) {
-            validation.round = None;
-            validation.checks.clear();
-        }
-        validation.digests = tuning.digests();
-    }
+/// The record of a comparison.
+pub(crate) fn compared(step: Step, base: Settings, found: Validation) -> StepRecord {
+    StepRecord { evidence: Some(Evidence { at: manifest::now(), base, found }), ..step.into() }
 }
 
-/// Lets a run go on with more time: what was undecided is decided again, and what was decided stays.
+/// Lets a run go on with more time: what was undecided is decided again, and what was shown stays.
 pub(crate) fn reopen(state: &mut TuningState) {
-    state.earlier = state.validation.clone().filter(|validation| validation.round.is_some()).or(state.earlier.take());
-    for validation in state.validations_mut() {
-        validation.round = None;
-        validation.checks.clear();
-        validation.reverted.clear();
-    }
+    state.reverted.clear();
+    state.carried.clear();
     state.settings = state.settings.take().filter(|found| found.chosen.is_some());
-    state.steps.push(StepRecord { step: Step::Decide, seconds: Seconds(0.0) });
-}
-
-/// Returns true if what a comparison showed holds for a tuning: in each cell it has the rule that was launched and not removed
-/// since, or none.
-fn holds_for(compared: &Validation, tuning: &Tuning, findings: &Findings) -> bool {
-    if compared.is_about(&tuning.digests()) {
-        return true;
-    }
-    let Some(round) = &compared.round else { return false };
-    let removed = compared.removed();
-    let mut parameters = tuning.parameters.iter();
-    parameters.all(|(name, value)| compared.settings.get(name) == Some(value))
-        && has_rules_of(round, tuning, findings, |cell| !removed.contains(&cell))
-}
-
-/// Returns true if a tuning has no rule in measured or compared cells but those of a round.
-fn has_rules_of(round: &Round, tuning: &Tuning, findings: &Findings, is_left: impl Fn(Cell) -> bool) -> bool {
-    let rule = |cell: Cell| rule_of(tuning, cell, findings.release);
-    let is_default = |cell: Cell| rule(cell) == (Choice::BUILTIN, false);
-    let is_launched = |cell: Cell, launched| is_default(cell) || is_left(cell) && rule(cell) == launched;
-    round.cells.iter().all(|it| is_launched(it.cell, (it.served, it.handed)))
-        && round.failed.iter().filter(|it| it.with).all(|it| is_default(it.cell))
-        && findings.cells.iter().map(|it| it.cell).all(|cell| is_default(cell) || round.covers(cell, rule(cell)))
-}
-
-/// The rule for a cell: its choice, and whether HAN has one.
-fn rule_of(tuning: &Tuning, cell: Cell, release: Release) -> (Choice, bool) {
-    let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
-    (choice, tuning.han_rule(cell) != HanRule::Default)
+    state.steps.push(Step::Decide.into());
 }
 
 /// Returns true if the time of a step is not that of rules in the layout of the run.
@@ -151,6 +101,6 @@ impl Clock {
         if is_apart(step) {
             self.leave_out(since);
         }
-        StepRecord { step, seconds: Seconds(now - since) }
+        StepRecord { seconds: Seconds(now - since), ..step.into() }
     }
 }

@@ -1,12 +1,10 @@
 //! A whole tuning: measure, decide, prove, compare, publish.
 
-use collrules_record::Validation;
 use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
 use collrules_record::rundir::FINDINGS;
-use collrules_record::state::{Step, StepRecord, TuningState};
+use collrules_record::state::{Step, TuningState};
 use collrules_record::units::Seconds;
-use collrules_report::gains::Gains;
 use collrules_runner::RunnerError;
 
 use crate::analyze::Source;
@@ -69,10 +67,10 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
     let mut state = state::read(&measured.run)?;
     let is_first = state.budget().is_none();
     if state.budget() != Some(options.budget) {
-        if !is_first && is_open(measured, &state)? {
+        if !is_first && is_open(measured)? {
             state::reopen(&mut state);
         }
-        state.steps.push(StepRecord { step: Step::Begin(options.budget), seconds: Seconds(0.0) });
+        state.steps.push(Step::Begin(options.budget).into());
         measured.run.write_state(&state)?;
     }
     // A batch job may have cut the budget.
@@ -82,15 +80,13 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
 }
 
 /// Returns true if rules are undecided, or sizes unmeasured, for which there is time with another budget.
-fn is_open(measured: &Measurement, state: &TuningState) -> Result<bool, WorkflowError> {
-    let findings = measured.run.file(FINDINGS).exists().then(|| measured.run.findings()).transpose()?;
-    let is_undecided = |found: &Validation| match &findings {
-        // Also ranges that fresh launches did not reach.
-        Some(findings) => Gains::new(findings, Some(found), None, None).fates().undecided > 0,
-        None => Gains::of_comparison(found).fates().undecided > 0,
-    };
-    Ok(state.validation.as_ref().is_some_and(is_undecided)
-        || findings.is_some_and(|findings| !unreached(&measured.manifest.plan, &findings).is_empty()))
+fn is_open(measured: &Measurement) -> Result<bool, WorkflowError> {
+    if !measured.run.file(FINDINGS).exists() {
+        return Ok(false);
+    }
+    let published = Published::open(measured.run.path())?;
+    let is_undecided = published.validation.is_some() && published.gains().fates().undecided > 0;
+    Ok(is_undecided || !unreached(&measured.manifest.plan, &published.findings).is_empty())
 }
 
 /// Decides, and measures further sizes until none is worth its time: refinement needs the decision on the measurements so far.
@@ -105,7 +101,7 @@ fn decide(
     let mut reaches = is_refined && !state.has(Step::Measure);
     let findings = loop {
         let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
-        let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted())?;
+        let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted)?;
         let more =
             if std::mem::take(&mut reaches) { refine::plan_unreached(measured, &findings, session) } else { None };
         let plan = match more {

@@ -294,7 +294,7 @@ impl Comparison<'_> {
     /// The arms that may still be the best. To exclude losses takes many blocks: after the first look the best few have
     /// launches, from the second on only the best, and once it is shown to be faster they time only the subjects that are
     /// undecided. If it slows something down, even if perhaps by less than the limit, the next best takes its place: a small
-    /// loss takes the most blocks to exclude.
+    /// loss takes the most blocks to exclude. Once that one is confirmed, the time that is left is for those that are faster.
     fn choose_best(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
         // What slows something down, or cannot gain enough, needs no further launches.
         let is_open = |it: &ArmResult| match it.verdict {
@@ -308,11 +308,12 @@ impl Comparison<'_> {
         let first = candidates.first()?;
         let is_slow = |it: &SubjectResult| it.is_open() && it.speedup.high.is_some_and(|high| high < 1.0);
         let without_loss = || candidates.iter().filter(|it| !it.subjects.iter().any(is_slow));
-        let best = without_loss().find(|it| open.contains(&it.arm)).or(without_loss().next()).unwrap_or(first);
+        let mut best = *without_loss().find(|it| open.contains(&it.arm)).or(without_loss().next()).unwrap_or(first);
         if best.verdict == SettingsVerdict::Confirmed {
-            return None;
-        }
-        if self.looks.ends().first() == Some(&blocks) {
+            let point = |it: &ArmResult| it.speedup.map_or(0.0, |speedup| speedup.point);
+            let least = (1.0 + self.criteria.min_difference) * point(best);
+            best = candidates.iter().take_while(|it| it.arm != best.arm).find(|it| point(it) >= least)?;
+        } else if self.looks.ends().first() == Some(&blocks) {
             let arms = candidates.iter().take(AFTER_FIRST_LOOK).map(|it| it.arm.clone()).collect();
             return Some(Next { arms, subjects: None });
         }

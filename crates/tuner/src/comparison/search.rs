@@ -25,9 +25,6 @@ use super::compare::ArmLauncher;
 /// Number of combinations whose jobs live at the same time as one of the default.
 pub const AT_ONCE: usize = 5;
 
-/// Number of finalists, if the best combination has fewer settings.
-const FINALISTS: usize = 4;
-
 /// Rounds of blocks with the same combinations.
 const ROUNDS: u32 = 2;
 
@@ -245,11 +242,11 @@ impl<B: ArmLauncher> Search<'_, B> {
         Ok(())
     }
 
-    /// The combinations that may be the best: those of the last foldover with a result, or all.
+    /// The combinations that may be the best: those of foldovers, or without one all.
     fn ranked(&self) -> BTreeSet<&Settings> {
-        let last = self.references.last().filter(|reference| !reference.is_empty());
+        let has_foldovers = self.references.iter().any(|reference| !reference.is_empty());
         let blocks = self.found.blocks.iter().zip(&self.references);
-        let own = blocks.filter(|(_, reference)| last.is_none_or(|last| *reference == last));
+        let own = blocks.filter(|(_, reference)| !(has_foldovers && reference.is_empty()));
         own.flat_map(|(block, _)| block.launches.keys()).filter(|it| self.wanted.contains(*it)).collect()
     }
 
@@ -284,8 +281,8 @@ impl<B: ArmLauncher> Search<'_, B> {
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
-    /// down; each of its settings alone, since small losses are not seen here; the fastest one, from which a program may
-    /// gain; and the next best, if these are few: single launches do not rank combinations that are alike.
+    /// down; each of its settings alone, since small losses are not seen here; the next best, since single launches do not
+    /// rank combinations that are alike; and the fastest one, from which a program may gain.
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1);
         let best = finalists.first().cloned().unwrap_or_default();
@@ -298,14 +295,15 @@ impl<B: ArmLauncher> Search<'_, B> {
         let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
         let alone = best.iter().map(|(name, value)| Settings::from([(name.clone(), value.clone())]));
         let others = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
-        let others = others.chain(alone.filter(|settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN)));
-        let mut add = |settings: Settings, most: usize| {
-            if finalists.len() < most && !finalists.contains(&settings) {
+        let alone = alone.filter(|settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN));
+        let rest: Vec<Settings> = others.chain(alone).collect();
+        let mut next = self.best(AT_ONCE).into_iter().filter(|settings| *settings != best && !rest.contains(settings));
+        let candidates = rest.iter().cloned().chain(next.next()).chain(self.fastest()).chain(next);
+        for settings in candidates {
+            if finalists.len() < AT_ONCE && !finalists.contains(&settings) {
                 finalists.push(settings);
             }
-        };
-        others.chain(self.fastest()).for_each(|settings| add(settings, AT_ONCE));
-        self.best(FINALISTS).into_iter().for_each(|settings| add(settings, FINALISTS));
+        }
         finalists
     }
 

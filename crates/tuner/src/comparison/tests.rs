@@ -317,6 +317,25 @@ fn finalists_include_those_without_one_setting_of_the_best() {
     assert!(found.count() >= 95);
 }
 
+/// The fastest combination slows small messages down, and the best one may turn out to do so: the next best is compared.
+#[test]
+fn finalists_include_the_next_best_beside_a_fastest_that_is_harmful() {
+    let truth = |settings: &Settings, bytes: u64| match settings.get("harmful") {
+        Some(_) if bytes < 1024 => -0.5,
+        harmful => truth_of_pair(settings, bytes) + if harmful.is_some() { 0.6 } else { 0.0 },
+    };
+    let mut factors = pair();
+    factors.push(factor("harmful", &["1"]));
+    let found = (0..100).filter(|seed| {
+        let finalists = run(&factors, &mut KnownSystem::new(*seed, truth)).finalists;
+        let is_pair = |it: &&Settings| it.len() == 2 && it.get("copies").is_some_and(|value| value == "none");
+        let has_harmful = finalists.iter().any(|it| it.contains_key("harmful"));
+        has_harmful && finalists.iter().filter(is_pair).filter(|it| it.contains_key("eager")).count() >= 2
+    });
+    let found = found.count();
+    assert!(found >= 90, "{found} of 100");
+}
+
 /// Calls in which a program spends no time do not decide.
 #[test]
 fn the_weights_of_a_program_choose_the_settings() {
@@ -459,6 +478,27 @@ fn the_next_best_takes_the_place_of_a_harmful_combination() {
         });
         let right = right.count();
         assert!(right >= 16, "{best}: {right} of 20");
+    }
+}
+
+/// The faster combination slows a class down by less than the limit, which takes many blocks to show.
+#[test]
+fn a_confirmed_combination_does_not_end_the_comparison_with_a_faster_one() {
+    let truth = |settings: &Settings, bytes: u64| match settings.get("a").map(String::as_str) {
+        Some("faster") if bytes <= 512 => -0.025,
+        Some("faster") if bytes >= SIZES[4] => 0.4,
+        Some("harmless") if bytes >= SIZES[4] => 0.2,
+        _ => 0.0,
+    };
+    let finalists = ["faster", "harmless"].map(|value| BTreeMap::from([("a".to_owned(), value.to_owned())]));
+    // With little time the other one is confirmed.
+    for (most, best, least) in [(usize::MAX, &finalists[..1], 16), (60, &finalists[..], 14)] {
+        let right = (0..20).filter(|seed| {
+            let found = confirm_all(&finalists, &mut KnownSystem { most, ..KnownSystem::new(*seed, truth) });
+            found.chosen.is_some_and(|chosen| best.contains(&found.arms[chosen].arm))
+        });
+        let right = right.count();
+        assert!(right >= least, "{most} launches: {right} of 20");
     }
 }
 

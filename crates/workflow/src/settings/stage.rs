@@ -158,9 +158,9 @@ impl ProvenRun<'_, '_> {
             return Ok(());
         }
         let asked = self.published.weights();
-        let earlier = finalist.under.take();
-        let stage = if earlier.is_some() { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
-        let Some(compared) = self.compare_under(&finalist.settings, earlier)? else { return Ok(()) };
+        let is_again = finalist.under.is_some();
+        let stage = if is_again { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
+        let Some(compared) = self.compare_under(&finalist.settings, is_again)? else { return Ok(()) };
         finalist.rules = if compared.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
         finalist.under = compared;
         let removed = self.published.validation.as_ref().map(Validation::removed).unwrap_or_default();

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
-use collrules_record::{
-    Arrangement, Bytes, Cell, Component, HanRule, Layout, Placement, Ranks, Serving, Survey, Validation, competitor,
-};
-use collrules_rules::{Collective, Distribution, Release};
+use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, Serving, Survey, Validation};
+use collrules_rules::{Collective, Release};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::CellFacts;
 
@@ -104,20 +102,12 @@ impl ValidationSubject {
         Ok(())
     }
 
-    /// Takes note of how communicators of these sizes lie on nodes, what a file without an analysis means for them, and which
-    /// of them HAN gets.
+    /// Takes note of how communicators of these sizes lie on nodes, and which of them HAN gets.
     fn look_at_nodes(&mut self, ranks: &[Ranks], layout: Layout, survey: &Survey) {
         let nodes = |ranks: Ranks| layout.nodes(&survey.hosts, ranks);
         let gets =
             |ranks: &Ranks| self.release >= Release::V5_0 && nodes(*ranks).are_several() && nodes(*ranks).share();
         let reached: BTreeSet<Ranks> = ranks.iter().copied().filter(gets).collect();
-        if let Some(file) = &self.tuning.tuned {
-            let table = |ranks: &Ranks| {
-                let arrangement = nodes(*ranks).arrangement();
-                (*ranks, file.table_for(arrangement.map_or(Distribution::Any, Arrangement::distribution)))
-            };
-            self.here = ranks.iter().map(table).collect();
-        }
         let by_han = |ranks: &Ranks| {
             let ranks = *ranks;
             let serving = |collective| Serving { collective, ranks, by: Component::HAN, without: Vec::new() };
@@ -148,18 +138,10 @@ impl ValidationSubject {
     /// Returns the results of analysis and tuning for a cell.
     pub(crate) fn known(&self, cell: Cell) -> CellFacts {
         let bytes = cell.lookup_bytes(self.release);
-        let served = self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes);
-        let handed = self.is_reached(cell.ranks) && self.tuning.han_rule(cell) != HanRule::Default;
-        let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
-        CellFacts {
-            tuned: self.finding(cell).is_some(),
-            served,
-            handed,
-            control: served.is_builtin()
-                && !handed
-                && !self.acts_below(cell)
-                && !self.tuning.further().iter().any(is_set)
-                && self.inside(cell).is_empty(),
-        }
+        let served = match self.placement.nodes.contains_key(&cell.ranks) {
+            true => self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes),
+            false => self.tuning.choice(cell.collective, cell.ranks, bytes),
+        };
+        self.in_force().facts(cell, self.finding(cell).is_some(), served, self.is_reached(cell.ranks))
     }
 }

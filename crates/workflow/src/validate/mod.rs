@@ -31,13 +31,13 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::Round;
-use collrules_record::{Cell, Layout, Manifest, Seconds, Tuning, Validation};
+use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
-use collrules_tuner::validation::add_stretch;
 
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
+use crate::evidence::Reverted;
 use crate::plan::{AGAIN, BudgetShares};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
@@ -45,7 +45,7 @@ use crate::resume;
 use crate::session::{Event, Session};
 use crate::settings::SettingsPlan;
 use crate::start::Started;
-use crate::{time_budget, tuning};
+use crate::{state, time_budget, tuning};
 
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
@@ -174,21 +174,19 @@ pub fn validate(
         layouts.compared = OtherLayouts::of(published, layout)?.compared;
     }
     if let Some(found) = validation.take() {
-        let before = subject.known_in(&home, options.system.layout)?;
-        let reverted = before.as_ref().map(|before| before.reverted.clone()).unwrap_or_default();
-        let mut found = Validation { reverted, ..found };
-        if let Some(before) = before.filter(|_| subject.published.is_some()) {
-            found.complete_from(&before);
-            subject.count_uncompared(&mut found);
-        } else if options.chooses_cells() && subject.published.is_some() {
-            subject.count_uncompared(&mut found);
+        let place = subject.place_of(&home, options.system.layout);
+        if let Some((published, layout)) = subject.published.as_mut().zip(place) {
+            let step = Step::Compare(stage, layout);
+            published.state.steps.push(state::compared(step, Settings::new(), found.clone()));
         }
-        // Sizes that the user left out stay as they are.
-        let untimed = if options.chooses_cells() { Vec::new() } else { subject.list_untimed(&found) };
-        validation = Some(match options.repair {
-            true => remove_unconfirmed(&home, &mut started, &mut subject, found, &untimed, &layouts, session)?,
-            false => found,
-        });
+        let mut judged = subject.judge(place, &found, &Reverted::default());
+        if options.repair {
+            // Sizes that the user left out stay as they are.
+            let untimed = if options.chooses_cells() { Vec::new() } else { subject.list_untimed(&judged) };
+            let reverted = remove_unconfirmed(&home, &mut started, &mut subject, &judged, &untimed, &layouts, session)?;
+            judged = subject.judge(place, &found, &reverted);
+        }
+        validation = Some(judged);
     }
     let settings = conclude(&home, options, &mut subject, &validation, whole, session)?;
     log.conclude(stage)?;
@@ -227,11 +225,6 @@ fn conclude(
         return Ok(found);
     }
     published.settings = found.clone().or(published.settings);
-    match (validation, home.path() == published.run.path()) {
-        (Some(validation), false) => published.state.set_layout(options.system.layout, validation.clone()),
-        (Some(validation), true) => published.validation = Some(validation.clone()),
-        (None, _) => {}
-    }
     published.publish(session)?;
     Ok(found)
 }
@@ -260,7 +253,7 @@ impl ProvenRun<'_, '_> {
     /// the user does not want it.
     fn compare(&mut self) -> Result<(), WorkflowError> {
         let run = self.published.run.clone();
-        if self.published.validation.is_some() {
+        if self.published.is_compared() && self.published.state.has_rules_compared(None) {
             self.session.say(&format!(
                 "these rules were compared before; `collrules validate {}` compares them again",
                 run.path().display()
@@ -286,28 +279,30 @@ impl ProvenRun<'_, '_> {
     /// for all. The launches are in the run of that layout, the result is in the state.
     fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
         let layout = other.manifest()?.plan.placement.layout;
-        let is_known = self.published.state.in_layout(layout).is_some_and(|known| known.round.is_some());
-        if is_known || !self.wants_comparison() {
+        let compared = self.published.judge(Some(layout), &Settings::new()).and_then(|known| known.round);
+        let is_known = compared.is_some_and(|round| round.unreached == 0);
+        if is_known && self.published.state.has_rules_compared(Some(layout)) || !self.wants_comparison() {
             return Ok(());
         }
         let _held = other.hold()?;
         self.session.say(&format!("--layout {layout}: comparing the same rules there"));
-        let own_result = self.published.validation.clone();
         let limit = BudgetShares::of_comparison(&self.measured.experiment);
         self.measured.started.backend.lay_out(layout);
         let task = RulesTask { other: Some((other, layout)), ..RulesTask::new(Stage::Rules, limit) };
         let compared = self.compare_rules(task);
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
-        self.published.validation = own_result;
         if compared? { self.end(Step::Compare(Stage::Rules, Some(layout))) } else { Ok(()) }
     }
 
     /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
     /// machine may be in another phase. Removes those whose gain is not seen again.
     fn compare_again(&mut self) -> Result<(), WorkflowError> {
-        let before = self.published.validation.clone();
         let has = |stage| self.published.state.has(Step::Compare(stage, None));
-        if before.is_none() || !self.wants_comparison() || !has(Stage::Rules) || has(Stage::RulesAgain) {
+        if self.published.validation.is_none()
+            || !self.wants_comparison()
+            || !has(Stage::Rules)
+            || has(Stage::RulesAgain)
+        {
             return Ok(());
         }
         // Rules under settings are compared once more as well.
@@ -315,57 +310,40 @@ impl ProvenRun<'_, '_> {
         let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
         let limit = self.measured.left_again(share);
         self.session.say("second comparison of the confirmed rules, some minutes later");
-        match self.compare_rules(RulesTask { before, ..RulesTask::new(Stage::RulesAgain, limit) })? {
+        match self.compare_rules(RulesTask::new(Stage::RulesAgain, limit))? {
             true => self.end(Step::Compare(Stage::RulesAgain, None)),
             false => Ok(()),
         }
     }
 
     /// Compares the rules under the settings that were chosen, and removes those that are not confirmed there; once more if
-    /// `earlier` is what they showed before. Returns the speedup over the settings alone, none without a rule that is left;
-    /// nothing without time.
+    /// `is_again`. Returns the speedup over the settings alone, none without a rule that is left; nothing without time.
     pub(crate) fn compare_under(
         &mut self,
         settings: &Settings,
-        earlier: Option<Round>,
+        is_again: bool,
     ) -> Result<Option<Option<Round>>, WorkflowError> {
         let (before, measured) = (self.published.clone(), &self.measured);
-        let (stage, limit) = match &earlier {
-            None => {
-                (Stage::UnderSettings, measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0))))
-            }
-            Some(_) => (Stage::UnderSettingsAgain, measured.left_again(1.0)),
+        let (stage, limit) = if is_again {
+            (Stage::UnderSettingsAgain, measured.left_again(1.0))
+        } else {
+            let left = measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0)));
+            (Stage::UnderSettings, left)
         };
         self.session.say("settings: comparing the rules under them");
-        let under = self.published.validation.take().map(|alone| {
-            let removed = alone.round.iter().flat_map(|round| round.repaired.clone());
-            let mut round = earlier;
-            round.iter_mut().for_each(|round| round.repaired.extend(removed.clone()));
-            Validation { round, checks: Vec::new(), ..alone }
-        });
-        // Without time, and if there is an error, they stay what they were alone.
-        let task = RulesTask { base: settings.clone(), before: under, ..RulesTask::new(stage, limit) };
-        let compared = self.compare_rules(task);
+        let compared = self.compare_rules(RulesTask { base: settings.clone(), ..RulesTask::new(stage, limit) });
         if !matches!(compared, Ok(true)) {
+            // Without time, and if there is an error, they stay what they were alone.
             self.published = before;
             return compared.map(|_| None);
         }
-        let found = self.published.validation.take().filter(|_| !self.published.findings.changes_nothing());
-        let Some((found, round)) = found.and_then(|found| Some((found.reverted, found.round?))) else {
+        let found = self.published.judge(None, settings).filter(|_| !self.published.findings.changes_nothing());
+        if found.is_none() {
             // Alone they stay what they were.
-            self.published = before;
-            return Ok(Some(None));
-        };
-        self.published.validation = before.validation.map(|mut validation| {
-            revert::add_ranges(&mut validation.reverted, found);
-            if let Some(decided) = &mut validation.round {
-                decided.repaired.extend(&round.repaired);
-                decided.repaired.sort_unstable();
-                decided.repaired.dedup();
-            }
-            validation
-        });
-        Ok(Some(Some(round)))
+            let steps = std::mem::take(&mut self.published.state.steps);
+            self.published = Published { state: TuningState { steps, ..before.state.clone() }, ..before };
+        }
+        Ok(Some(found.and_then(|found| found.round)))
     }
 
     /// Compares the rules, with the run's arrivals of ranks in programs. The result is in `published`, also of another layout.
@@ -402,8 +380,7 @@ impl ProvenRun<'_, '_> {
                 ..experiment.system.clone()
             })
         };
-        let earlier = published.state.earlier.clone().filter(|_| task.resumes());
-        let earlier = earlier.as_ref();
+        let before = published.judge(layout, &task.base).and_then(|before| before.round);
         let request = ComparisonRequest {
             options: &validating,
             arrivals: experiment.arrivals.clone(),
@@ -412,7 +389,7 @@ impl ProvenRun<'_, '_> {
             base: task.base.clone(),
             limit: task.limit,
             most_blocks,
-            before: earlier.and_then(|earlier| earlier.round.as_ref()),
+            before: before.as_ref().filter(|_| !task.stage.is_again()),
         };
         let compared = compare_tuning(request, &mut subject, None, started, session);
         let ComparisonResult { validation, unreached, simulated, .. } =
@@ -427,16 +404,18 @@ impl ProvenRun<'_, '_> {
                 run.path().display()
             ));
         }
-        let found = task.add_earlier(found, &published.state, &subject);
-        let (layouts, untimed) = (OtherLayouts::of(published, layout)?, subject.list_untimed(&found));
-        let found = remove_unconfirmed(home, started, &mut subject, found, &untimed, &layouts, session)?;
+        let (step, place) = (Step::Compare(task.stage, layout), OtherLayouts::of(published, layout)?);
+        let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, &task.base);
+        if let Some(published) = &mut subject.published {
+            published.state.steps.push(state::compared(step, task.base.clone(), found));
+        }
+        let Some(found) = judge(&subject) else { return Ok(false) };
+        let untimed = subject.list_untimed(&found);
+        remove_unconfirmed(home, started, &mut subject, &found, &untimed, &place, session)?;
+        let found = judge(&subject).unwrap_or(found);
         session.tell(Event::Compared { home, validation: &found });
         if let Some(left) = subject.published {
             *published = left;
-        }
-        match layout {
-            None => published.validation = Some(found),
-            Some(layout) => published.state.set_layout(layout, found),
         }
         Ok(true)
     }
@@ -449,8 +428,6 @@ struct RulesTask {
     limit: Option<Seconds>,
     /// Settings under which they are compared, none of which is the default.
     base: Settings,
-    /// The earlier comparison, with the ranges that it removed; a later stretch adds to its round.
-    before: Option<Validation>,
     /// Another layout than that of the run, with its run.
     other: Option<(RunDir, Layout)>,
 }
@@ -458,12 +435,7 @@ struct RulesTask {
 impl RulesTask {
     /// A comparison with the default, in the layout of the run.
     fn new(stage: Stage, limit: Option<Seconds>) -> Self {
-        Self { stage, limit, base: Settings::new(), before: None, other: None }
-    }
-
-    /// Returns true if it goes on with what was decided before in the layout of the run, over the default.
-    fn resumes(&self) -> bool {
-        self.base.is_empty() && self.other.is_none()
+        Self { stage, limit, base: Settings::new(), other: None }
     }
 
     fn layout(&self) -> Option<Layout> {
@@ -493,8 +465,8 @@ impl RulesTask {
     fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
         let mut subject = ValidationSubject::of_run(published.clone(), started);
         if self.stage.is_again() {
-            let before: BTreeSet<Cell> =
-                self.before.iter().filter_map(|before| before.round.as_ref()).flat_map(Round::known).collect();
+            let before = published.judge(self.layout(), &self.base).and_then(|before| before.round);
+            let before = before.as_ref().map(Round::known).unwrap_or_default();
             subject.cells = calls::ruled_cells(&subject);
             subject.cells.retain(|cell| before.contains(cell));
         }
@@ -505,29 +477,5 @@ impl RulesTask {
             subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
         }
         Ok(subject)
-    }
-
-    /// A comparison with what earlier ones showed: a later stretch adds to the first one, what was removed stays so, and what
-    /// was decided for the same rules stands unless more launches decide otherwise.
-    fn add_earlier(&self, found: Validation, state: &TuningState, subject: &ValidationSubject) -> Validation {
-        let known = self.layout().map_or(state.validation.as_ref(), |layout| state.in_layout(layout));
-        let mut found = match (&self.before, &found.round) {
-            (Some(before), Some(later)) if self.stage.is_again() => {
-                let mut before = before.clone();
-                before.round.iter_mut().for_each(|round| add_stretch(round, later, found.criteria));
-                before
-            }
-            (before, _) => {
-                let known = before.as_ref().or(known);
-                Validation { reverted: known.map(|known| known.reverted.clone()).unwrap_or_default(), ..found }
-            }
-        };
-        if let Some(earlier) = state.earlier.as_ref().filter(|_| self.resumes()) {
-            found.confirm_from(earlier);
-            if !self.stage.is_again() {
-                found.complete_from(&subject.still_ruled(earlier));
-            }
-        }
-        found
     }
 }

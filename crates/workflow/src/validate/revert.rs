@@ -5,15 +5,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_record::rundir::{self, RunDir};
+use collrules_record::settings::Settings;
+use collrules_record::state::TuningState;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
 use collrules_record::{Cell, Layout, Validation};
 use collrules_rules::words::{counted, some};
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
-use collrules_tuner::validation::CellFacts;
 
 use super::subject::ValidationSubject;
 use crate::analyze::Source;
 use crate::error::WorkflowError;
+use crate::evidence::Reverted;
 use crate::publish::Published;
 use crate::session::Session;
 use crate::start::Started;
@@ -34,21 +36,19 @@ pub(super) struct OtherLayouts {
 impl OtherLayouts {
     /// The layouts of a run other than one of them, or its own if none is named.
     pub(super) fn of(published: &Published, layout: Option<Layout>) -> Result<Self, WorkflowError> {
-        let Published { run, manifest, validation, state, .. } = published;
         let mut all = Vec::new();
-        if let Some(manifest) = manifest.as_ref().filter(|_| layout.is_some()) {
-            all.push((manifest.plan.clone(), validation.as_ref()));
+        if let Some(manifest) = published.manifest.as_ref().filter(|_| layout.is_some()) {
+            all.push((None, manifest.plan.clone()));
         }
-        for other in run.layouts()? {
+        for other in published.run.layouts()? {
             let plan = other.manifest()?.plan;
             if layout != Some(plan.placement.layout) {
-                let known = state.in_layout(plan.placement.layout);
-                all.push((plan, known));
+                all.push((Some(plan.placement.layout), plan));
             }
         }
         let mut others = Self::default();
-        for (plan, validation) in all {
-            match validation.and_then(|validation| validation.round.clone()) {
+        for (layout, plan) in all {
+            match published.judge(layout, &Settings::new()).and_then(|found| found.round) {
                 Some(round) => others.compared.push(round),
                 None => others.awaited.extend(plan.cells.iter().map(|planned| planned.cell)),
             }
@@ -57,22 +57,23 @@ impl OtherLayouts {
     }
 }
 
-/// Removes the rules that a comparison did not confirm, or did not reach, and records that in its result; `subject` is then
-/// the tuning that is left. Nothing changes if all are confirmed.
+/// Removes the rules that a comparison did not confirm, or did not reach; `subject` is then the tuning that is left, with
+/// what was reverted. Nothing changes if all are confirmed.
 pub(super) fn remove_unconfirmed(
     home: &RunDir,
     started: &mut Started,
     subject: &mut ValidationSubject,
-    mut validation: Validation,
+    validation: &Validation,
     untimed: &[Cell],
     layouts: &OtherLayouts,
     session: &mut Session<'_>,
-) -> Result<Validation, WorkflowError> {
-    let Some(mut round) = validation.round.clone() else { return Ok(validation) };
+) -> Result<Reverted, WorkflowError> {
+    let mut reverted = Reverted { ranges: validation.reverted.clone(), ..Reverted::default() };
+    let Some(mut round) = validation.round.clone() else { return Ok(reverted) };
     // What an earlier stretch removed has no rule any more.
     let removed = validation.removed();
     round.cells.retain(|it| !removed.contains(&it.cell));
-    for check in &mut validation.checks {
+    for check in &validation.checks {
         // What loses in other calls, or may lose, is confirmed in none.
         let (lost, open): (BTreeSet<Cell>, BTreeSet<Cell>) = (check.losses().collect(), check.unexcluded().collect());
         for cell in &mut round.cells {
@@ -82,72 +83,42 @@ pub(super) fn remove_unconfirmed(
                 cell.verdict = Outcome::Undecided;
             }
         }
-        check.round.repaired.extend(lost.into_iter().chain(open));
     }
     let kept: Vec<Cell> = round.cells.iter().filter(|it| it.verdict.holds()).map(|it| it.cell).collect();
+    let compared: Vec<(Cell, Outcome)> = round.cells.iter().map(|it| (it.cell, it.verdict)).collect();
     let mut repair = list_unconfirmed(subject, round, validation.criteria, layouts);
     let files = (&subject.tuning.table(), &subject.tuning.han_rules());
     repair.ranges.extend(withdraw(untimed, &kept, files, subject.release));
-    repair.cells.extend(untimed);
-    for cell in validation.round.iter_mut().flat_map(|round| &mut round.cells) {
-        if cell.verdict == Outcome::Undecided && repair.carried.contains(&cell.cell) {
-            cell.verdict = Outcome::Same;
-        }
+    let is_carried =
+        |(cell, verdict): &&(Cell, Outcome)| *verdict == Outcome::Undecided && repair.carried.contains(cell);
+    reverted.carried = compared.iter().filter(is_carried).map(|(cell, _)| *cell).collect();
+    if let Some(published) = &mut subject.published {
+        published.state.carried.extend(&reverted.carried);
     }
     if repair.ranges.is_empty() {
-        return Ok(validation);
+        return Ok(reverted);
     }
-    remove(home, started, subject, validation, (repair, untimed), session)
-}
-
-/// Removes ranges of a tuning, as a result of a comparison.
-fn remove(
-    home: &RunDir,
-    started: &mut Started,
-    subject: &mut ValidationSubject,
-    mut validation: Validation,
-    (repair, untimed): (Repair, &[Cell]),
-    session: &mut Session<'_>,
-) -> Result<Validation, WorkflowError> {
     let before = subject.clone();
-    add_ranges(&mut validation.reverted, repair.ranges);
+    add_ranges(&mut reverted.ranges, repair.ranges);
+    let cells: Vec<Cell> = compared.into_iter().map(|(cell, _)| cell).collect();
     match &subject.published {
-        Some(_) => analyze_anew(started, subject, &mut validation, session)?,
-        None => write_copy(home, started, subject, &validation)?,
+        Some(_) => analyze_anew(started, subject, &mut reverted.ranges, &cells, session)?,
+        None => write_copy(home, started, subject, &reverted.ranges)?,
     }
-    validation.digests = subject.tuning.digests();
-    validation.settings = subject.job();
-    if let Some(round) = &mut validation.round {
-        round.unreached =
-            round.unreached.saturating_sub(repair.cells.iter().filter(|cell| untimed.contains(cell)).count());
-        let compared = round.cells.iter().map(|it| it.cell);
-        let compared = compared.filter(|cell| is_gone(before.known(*cell), subject.known(*cell)));
-        let gone: BTreeSet<Cell> = compared.chain(repair.cells).collect();
-        let gone: Vec<Cell> = gone.into_iter().collect();
-        let ruled = gone.iter().filter(|cell| before.is_ruled(**cell));
-        let ruled: Vec<String> = ruled.map(ToString::to_string).collect();
-        if !ruled.is_empty() {
-            session.say(&format!(
-                "removed the rules for {} after fresh launches: {}",
-                counted(ruled.len(), "size"),
-                some(&ruled, LISTED)
-            ));
-        }
-        round.repaired.extend(gone);
-        round.repaired.sort_unstable();
-        round.repaired.dedup();
+    let gone: BTreeSet<Cell> = cells.into_iter().chain(repair.cells).chain(untimed.iter().copied()).collect();
+    let gone = gone.into_iter().filter(|cell| before.is_ruled(*cell) && !subject.is_ruled(*cell));
+    let gone: Vec<String> = gone.map(|cell| cell.to_string()).collect();
+    if !gone.is_empty() {
+        session.say(&format!(
+            "removed the rules for {} after fresh launches: {}",
+            counted(gone.len(), "size"),
+            some(&gone, LISTED)
+        ));
     }
     if subject.is_empty() {
         session.say("no rule is left: the default stays for all calls");
     }
-    Ok(validation)
-}
-
-/// Returns true if what a comparison found for a cell is no longer about the tuning: its rule is another one, or nothing
-/// acts on it any more, no component that a rule switched off and no rule for calls within it either.
-fn is_gone(then: CellFacts, now: CellFacts) -> bool {
-    let is_ruled = then.handed || !then.served.is_builtin();
-    !then.control && now.control || is_ruled && (then.served, then.handed) != (now.served, now.handed)
+    Ok(reverted)
 }
 
 /// The ranges whose rules were not confirmed.
@@ -168,12 +139,13 @@ fn list_unconfirmed(
     repair(&round, criteria, (&table, &han), subject.release, subject.assumptions(), &reach)
 }
 
-/// Analyses the run's samples again without the reverted ranges, until every cell has the rule that was compared or none:
-/// the analysis may find others. Then proves the files that are left, and puts them in place.
+/// Analyses the run's samples again without the reverted ranges, until each of these cells has the rule that was compared or
+/// none: the analysis may find others. Then proves the files that are left, and puts them in place.
 fn analyze_anew(
     started: &mut Started,
     subject: &mut ValidationSubject,
-    validation: &mut Validation,
+    reverted: &mut Vec<RevertedRange>,
+    cells: &[Cell],
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
     let compared = subject.clone();
@@ -182,14 +154,12 @@ fn analyze_anew(
         return Err(unchanged(subject));
     };
     // Also those between compared ones, which share their rule.
-    let mut cells = compared.tuned();
-    cells.extend(validation.round.iter().flat_map(Round::known));
+    let mut all = compared.tuned();
+    all.extend(cells);
     let (criteria, policy) = (before.criteria, before.tree.policy);
     let source = Source::of_measured(run, manifest.clone(), session)?;
     let (findings, tuning) = loop {
-        let mut reverted = validation.reverted.clone();
-        add_ranges(&mut reverted, published.state.reverted());
-        let findings = source.decide_reverting(criteria, policy, &reverted)?;
+        let findings = source.decide_reverting(criteria, policy, reverted)?;
         let tuning = tuning::decide(run, &findings, &manifest.pins)?;
         let left = ValidationSubject { tuning: tuning.clone(), ..compared.clone() };
         let is_other = |cell: &Cell| {
@@ -197,10 +167,10 @@ fn analyze_anew(
             let has_rule = now.handed || !now.served.is_builtin();
             has_rule && (then.served, then.handed) != (now.served, now.handed)
         };
-        let (others, kept): (Vec<Cell>, Vec<Cell>) = cells.iter().copied().partition(is_other);
+        let (others, kept): (Vec<Cell>, Vec<Cell>) = all.iter().copied().partition(is_other);
         let kept: Vec<Cell> = kept.into_iter().filter(|cell| left.is_ruled(*cell)).collect();
         let ranges = withdraw(&others, &kept, (&tuning.table(), &tuning.han_rules()), subject.release);
-        if !add_ranges(&mut validation.reverted, ranges) {
+        if !add_ranges(reverted, ranges) {
             break (findings, tuning);
         }
     };
@@ -211,7 +181,8 @@ fn analyze_anew(
     let proof = prove::prove(started, run, &tuning, &measured, not_obeyed)?;
     tuning::pin_files(run, &tuning)?;
     let proof = prove::facts(&findings, &proof, started);
-    subject.published = Some(Published { findings, tuning: Some(tuning.clone()), proof, ..published.clone() });
+    let state = TuningState { reverted: reverted.clone(), ..published.state.clone() };
+    subject.published = Some(Published { findings, tuning: Some(tuning.clone()), proof, state, ..published.clone() });
     subject.tuning = tuning;
     Ok(())
 }
@@ -222,10 +193,10 @@ fn write_copy(
     home: &RunDir,
     started: &mut Started,
     subject: &mut ValidationSubject,
-    validation: &Validation,
+    reverted: &[RevertedRange],
 ) -> Result<(), WorkflowError> {
     let header = |_: &str| header(subject);
-    let Some(tuning) = subject.tuning.revert(subject.release, &validation.reverted, header)? else {
+    let Some(tuning) = subject.tuning.revert(subject.release, reverted, header)? else {
         return Err(unchanged(subject));
     };
     let tuning = tuning.moved(home.path(), rundir::RULES, rundir::HAN);
@@ -236,7 +207,7 @@ fn write_copy(
 }
 
 /// Adds ranges; returns false if all are known.
-pub(super) fn add_ranges(reverted: &mut Vec<RevertedRange>, ranges: Vec<RevertedRange>) -> bool {
+fn add_ranges(reverted: &mut Vec<RevertedRange>, ranges: Vec<RevertedRange>) -> bool {
     let before = reverted.len();
     for range in ranges {
         if !reverted.contains(&range) {
@@ -264,21 +235,4 @@ fn header(subject: &ValidationSubject) -> Vec<String> {
         format!("{TOOL}: {} without the rules that fresh launches", subject.name()),
         format!("did not confirm under Open MPI {}.", subject.version),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use collrules_rules::Choice;
-
-    use super::*;
-
-    /// A rule that switches HAN off acts on sizes without a rule. If it goes, they have the default as well.
-    #[test]
-    fn a_size_on_which_nothing_acts_any_more_cannot_be_slower() {
-        let default = CellFacts { tuned: true, served: Choice::BUILTIN, control: true, handed: false };
-        let switched = CellFacts { control: false, ..default };
-        let ruled = CellFacts { served: Choice::plain(6), ..switched };
-        assert!(is_gone(switched, default) && is_gone(ruled, default) && is_gone(ruled, switched));
-        assert!(!is_gone(default, default) && !is_gone(switched, switched) && !is_gone(ruled, ruled));
-    }
 }

@@ -1,6 +1,6 @@
 //! The tuning to compare, with the analysis behind it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_record::criteria::Middle;
@@ -9,17 +9,17 @@ use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
-use collrules_record::validation::{Round, ValidatedCell};
-use collrules_record::{Candidate, Cell, HanRule, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
+use collrules_record::validation::Round;
+use collrules_record::{Arrangement, Candidate, Cell, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
 use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
-use collrules_rules::steps::Steps;
-use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable};
+use collrules_rules::{Behaviour, Collective, Distribution, Release, RuleTable};
 use collrules_runner::{RunnerError, serving};
 use collrules_tuner::validation::CellFacts;
 
 use crate::comparison::Arms;
 use crate::error::WorkflowError;
+use crate::evidence::{self, InForce, Reverted};
 use crate::publish::Published;
 use crate::session::Session;
 use crate::start::Started;
@@ -40,9 +40,7 @@ pub(crate) struct ValidationSubject {
     pub(super) ranks: Ranks,
     /// The communicator sizes for which HAN handles calls here; all of them for the tuning of an analysis.
     pub(super) reached: Option<BTreeSet<Ranks>>,
-    /// The meaning of a file without an analysis for communicators of each size, as they lie on nodes here.
-    pub(super) here: BTreeMap<Ranks, RuleTable>,
-    /// Nodes of such communicators, with HAN for those that it gets.
+    /// Nodes of the communicators for which a file without an analysis is compared, with HAN for those that it gets.
     pub(super) placement: Placement,
 }
 
@@ -111,14 +109,18 @@ impl ValidationSubject {
             release: started.release,
             version: started.survey.version,
             cells: Vec::new(),
-            here: BTreeMap::new(),
             placement: Placement::default(),
         }
     }
 
     /// The rules of coll/tuned for communicators of a size, as they lie on nodes here.
     pub(super) fn table_on(&self, ranks: Ranks) -> RuleTable {
-        self.here.get(&ranks).cloned().unwrap_or_else(|| self.tuning.table())
+        match self.placement.nodes.get(&ranks).zip(self.tuning.tuned.as_ref()) {
+            Some((nodes, file)) => {
+                file.table_for(nodes.arrangement().map_or(Distribution::Any, Arrangement::distribution))
+            }
+            None => self.tuning.table(),
+        }
     }
 
     /// Returns true if a cell has a rule for which a comparison does not answer.
@@ -129,8 +131,7 @@ impl ValidationSubject {
 
     /// Returns true if a rule acts on a cell's calls.
     pub(crate) fn is_ruled(&self, cell: Cell) -> bool {
-        let known = self.known(cell);
-        cell.ranks.0 > 1 && (known.handed || !known.served.is_builtin())
+        cell.ranks.0 > 1 && self.known(cell).is_ruled()
     }
 
     /// The settings of a job with the tuning: of a run, with files that never change.
@@ -144,33 +145,26 @@ impl ValidationSubject {
         Arms::default().add(self.job())
     }
 
-    /// What is known of the tuning in the layout whose results are in a directory.
-    pub(super) fn known_in(&self, home: &RunDir, layout: Layout) -> Result<Option<Validation>, WorkflowError> {
-        let Some(published) = self.published.as_ref().filter(|it| home.path().starts_with(it.run.path())) else {
-            return Ok(home.validation()?.filter(|before| before.is_about(&self.tuning.digests())));
-        };
-        let Published { validation, state, .. } = published;
-        Ok(match home.path() == published.run.path() {
-            true => validation.as_ref().or(state.validation.as_ref()).cloned(),
-            false => state.in_layout(layout).cloned(),
-        })
+    /// The layout for which a directory in the run of the tuning has results, none if it is that of the run; nothing for
+    /// results elsewhere.
+    pub(super) fn place_of(&self, home: &RunDir, layout: Layout) -> Option<Option<Layout>> {
+        let run = self.published.as_ref().map(|published| published.run.path())?;
+        home.path().starts_with(run).then(|| (home.path() != run).then_some(layout))
     }
 
-    /// What an earlier comparison found for cells that still have the compared rule. Those that it removed are back.
-    pub(super) fn still_ruled(&self, earlier: &Validation) -> Validation {
-        let mut earlier = earlier.clone();
-        let rounds = earlier.round.iter_mut().chain(earlier.checks.iter_mut().map(|check| &mut check.round));
-        for round in rounds {
-            let is_same = |it: &ValidatedCell| {
-                let CellFacts { served, handed, .. } = self.known(it.cell);
-                it.is_ruled() && (it.served, it.handed) == (served, handed)
-            };
-            round.cells.retain(is_same);
-            round.failed.clear();
-            round.repaired.clear();
+    /// What a comparison showed of what is left of the tuning: in its run with all before it, elsewhere alone.
+    pub(super) fn judge(&self, place: Option<Option<Layout>>, found: &Validation, reverted: &Reverted) -> Validation {
+        if let Some((published, layout)) = self.published.as_ref().zip(place) {
+            let judged = published.judge_under(Some(self.version), layout, &Settings::new());
+            return judged.unwrap_or_else(|| found.clone());
         }
-        earlier.checks.iter_mut().for_each(|check| check.untried.clear());
-        earlier
+        let mut judged = evidence::about(found, |cell| self.known(cell));
+        evidence::carry(&mut judged, &reverted.carried);
+        if self.published.is_some() {
+            self.count_uncompared(&mut judged);
+        }
+        let (settings, digests) = (self.job(), self.tuning.digests());
+        Validation { settings, digests, reverted: reverted.ranges.clone(), ..judged }
     }
 
     /// The tuning as the user named it.
@@ -288,6 +282,12 @@ impl ValidationSubject {
         self.reached.as_ref().is_none_or(|reached| reached.contains(&ranks))
     }
 
+    /// What acts on calls with the tuning.
+    pub(super) fn in_force(&self) -> InForce<'_> {
+        let placement = self.published.as_ref().map_or(&self.placement, |published| &published.findings.placement);
+        InForce::new(&self.tuning, placement)
+    }
+
     /// Returns true if the tuning has rules for the calls that HAN makes for a cell.
     pub(super) fn acts_below(&self, cell: Cell) -> bool {
         self.is_reached(cell.ranks) && self.tuning.below_han().contains(&cell.collective)
@@ -295,20 +295,7 @@ impl ValidationSubject {
 
     /// The rules that act inside HAN during a cell's calls, by collective and communicator size.
     pub(super) fn inside(&self, cell: Cell) -> Vec<(Collective, Ranks)> {
-        if self.tuning.han_rule(cell) == HanRule::Delegate {
-            return Vec::new();
-        }
-        let placement = self.published.as_ref().map_or(&self.placement, |published| &published.findings.placement);
-        let inner = placement.inside_han(cell);
-        let is_ruled = |(collective, ranks): &(Collective, Ranks)| {
-            let is_ruled = |table: &RuleTable| {
-                let rules = table.get(*collective);
-                rules.is_some_and(|steps| *steps.get(ranks.0.into()) != Steps::constant(Choice::BUILTIN))
-            };
-            let file = self.tuning.tuned.as_ref();
-            file.is_some_and(|file| is_ruled(&file.table) || file.tables_of_layouts().iter().any(is_ruled))
-        };
-        inner.into_iter().filter(is_ruled).collect()
+        self.in_force().inside_han(cell)
     }
 
     /// Returns the directory for results: the run, the run within it of this layout, or a separate one.

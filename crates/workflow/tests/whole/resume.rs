@@ -7,7 +7,6 @@ use collrules_record::comparison::ArmLaunch;
 use collrules_record::options::Request;
 use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
-use collrules_record::state::TuningState;
 use collrules_record::units::Seconds;
 use collrules_record::validation::Outcome;
 use collrules_workflow::WorkflowError;
@@ -65,11 +64,11 @@ fn only_another_budget_reopens_a_comparison() {
     let mut stage = TuningFixture::new();
     stage.allocation = Some(job_ending_in(125.0));
     let first = begin(&stage, "300s");
-    let mut validation = stage.play(|session| tune(&first, session)).unwrap().validation.unwrap();
-    let cells = validation.round.iter_mut().flat_map(|round| &mut round.cells);
-    cells.for_each(|cell| cell.verdict = Outcome::Undecided);
-    let state = stage.run().state().unwrap().unwrap();
-    stage.run().write_state(&TuningState { validation: Some(validation), ..state }).unwrap();
+    stage.play(|session| tune(&first, session)).unwrap();
+    let mut state = stage.run().state().unwrap().unwrap();
+    let rounds = state.steps.iter_mut().filter_map(|it| it.evidence.as_mut()?.found.round.as_mut());
+    rounds.flat_map(|round| &mut round.cells).for_each(|cell| cell.verdict = Outcome::Undecided);
+    stage.run().write_state(&state).unwrap();
     let mut is_left = |budget| {
         let again = Begin { place: RunPlace::Resumed(stage.path()), ..begin(&stage, budget) };
         stage.notes.clear();
