@@ -20,7 +20,7 @@ use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
 use super::arms::Arms;
-use super::subjects::{TURN, count_passes, measuring_time, subject_time};
+use super::subjects::{TURN, calls_of_turn, count_passes, measuring_time, subject_time};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -482,7 +482,10 @@ impl<'a, 's> JobLauncher<'a, 's> {
             subject: *index,
             place: *place,
             is_checked: *is_least || !known.iter().all(|known| known.contains(subject)),
-            calls: self.calls.get(subject).copied(),
+            calls: self.calls.get(subject).copied().or_else(|| {
+                let calls = calls_of_turn(*self.call_times.get(&subject.cell()?)?);
+                calls.filter(|calls| *calls >= self.schedule.rounds_per_visit)
+            }),
             left_out: left_out.collect(),
         }
     }

@@ -60,7 +60,38 @@ struct RuleRange {
     cells: Vec<Cell>,
 }
 
+/// When cells have their turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// Ends and middle of a range.
+    Range,
+    /// Its other sizes.
+    Between,
+    /// Cells without a rule, or between those that were tuned.
+    Unruled,
+    /// Cells that an earlier comparison decided.
+    Decided,
+}
+
 impl RuleRange {
+    /// Pieces of it, each of which gains most per second of its samples among all pieces that begin there: long calls do not hold
+    /// up short ones.
+    fn cut(self, gain: impl Fn(&Cell) -> f64, seconds: impl Fn(&Cell) -> f64) -> Vec<Self> {
+        let mut pieces = Vec::new();
+        let mut left = &self.cells[..];
+        while !left.is_empty() {
+            let worth = |length: usize| {
+                let piece = Self { cells: left[..length].to_vec() };
+                piece.cells.iter().map(&gain).sum::<f64>() / piece.samples().iter().map(&seconds).sum::<f64>()
+            };
+            let best = (1..=left.len()).max_by(|one, other| worth(*one).total_cmp(&worth(*other))).unwrap_or(1);
+            let (piece, rest) = left.split_at(best);
+            pieces.push(Self { cells: piece.to_vec() });
+            left = rest;
+        }
+        pieces
+    }
+
     /// Both ends and the middle.
     fn samples(&self) -> BTreeSet<Cell> {
         let last = self.cells.len() - 1;
@@ -113,23 +144,25 @@ pub(super) fn split(
     };
     let tuned = subject.tuned();
     let asked: Vec<Cell> = ways.keys().copied().filter(|cell| tuned.is_empty() || tuned.contains(cell)).collect();
-    // Cells that are compared together, by class and log gain per second.
-    let mut order: Vec<(u8, f64, Vec<Cell>)> = Vec::new();
-    let mut ranked = BTreeSet::new();
+    let gain = |cell: &Cell| subject.expected_log_gain(*cell);
+    let mut order: Vec<(Turn, f64, Vec<Cell>)> = Vec::new();
+    let mut add = |turn: Turn, gain: f64, cells: Vec<Cell>| {
+        let turn = if cells.iter().all(is_decided) { Turn::Decided } else { turn };
+        order.push((turn, gain / cells.iter().map(measuring).sum::<f64>(), cells));
+    };
+    let mut ruled = BTreeSet::new();
     for range in list_ranges(subject, &asked) {
-        let (gain, samples) =
-            (range.cells.iter().map(|cell| subject.expected_log_gain(*cell)).sum::<f64>(), range.samples());
-        let worth = gain / samples.iter().map(measuring).sum::<f64>();
-        ranked.extend(range.cells.iter().copied());
-        order.push((if samples.iter().all(is_decided) { 3 } else { 0 }, worth, samples.iter().copied().collect()));
-        let others = range.cells.into_iter().filter(|cell| !samples.contains(cell));
-        order.extend(others.map(|cell| {
-            (if is_decided(&cell) { 3 } else { 1 }, subject.expected_log_gain(cell) / measuring(&cell), vec![cell])
-        }));
+        for piece in range.cut(&gain, &measuring) {
+            let samples = piece.samples();
+            add(Turn::Range, piece.cells.iter().map(gain).sum(), samples.iter().copied().collect());
+            ruled.extend(piece.cells.iter().copied());
+            piece.cells.into_iter().filter(|cell| !samples.contains(cell)).for_each(|cell| {
+                add(Turn::Between, gain(&cell), vec![cell]);
+            });
+        }
     }
-    let others = ways.keys().filter(|cell| !ranked.contains(cell));
-    order.extend(others.map(|cell| (2, 1.0 / measuring(cell), vec![*cell])));
-    order.sort_by(|one, other| (one.0, other.1).partial_cmp(&(other.0, one.1)).unwrap_or(std::cmp::Ordering::Equal));
+    ways.keys().filter(|cell| !ruled.contains(cell)).for_each(|cell| add(Turn::Unruled, 1.0, vec![*cell]));
+    order.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
     let (mut parts, mut part, mut seconds, mut left) = (Vec::new(), BTreeSet::new(), 0.0, limit);
     for (_, _, cells) in order {
         let more = cells.iter().map(measuring).sum::<f64>();
@@ -171,4 +204,25 @@ pub(super) fn describe_unreached(
     };
     let lines: Vec<String> = lines.into_iter().map(describe).collect();
     Some((some(&lines, LISTED), Seconds(seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_calls_of_a_range_do_not_hold_up_short_ones() {
+        let cell = |bytes| Cell { collective: Collective::Allgather, ranks: Ranks(64), bytes: Bytes(bytes) };
+        let cut = |sizes: u32, seconds: fn(&Cell) -> f64| {
+            let range = RuleRange { cells: (0..sizes).map(|power| cell(1 << power)).collect() };
+            range.cut(|_| 1.0, seconds).into_iter().map(|piece| piece.cells.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(cut(21, |_| 1.0), [21], "a range is one question");
+        assert_eq!(cut(1, |_| 1.0), [1]);
+        let pieces = cut(21, |cell| 1.0 + cell.bytes.0 as f64 / 1024.0);
+        assert!(pieces.len() > 1 && pieces[0] > 10 && pieces.iter().sum::<usize>() == 21, "{pieces:?}");
+        let samples = RuleRange { cells: [1, 2, 4, 8, 16].map(cell).to_vec() }.samples();
+        assert_eq!(samples, [1, 4, 16].map(cell).into());
+        assert_eq!(RuleRange { cells: vec![cell(1)] }.samples(), [cell(1)].into());
+    }
 }
