@@ -130,7 +130,9 @@ fn compared(before: &Published, after: &Published, format: ReportFormat) -> Resu
         ReportFormat::Text => changes::document(&comparison).text(screen::width()),
         ReportFormat::Html => changes::document(&comparison).page(TOOL),
         ReportFormat::Md => changes::document(&comparison).markdown(),
-        ReportFormat::Csv => changes::csv(&comparison).map_err(WorkflowError::Stdout)?,
+        ReportFormat::Csv => {
+            return Err(WorkflowError::usage("a comparison has no rows of points: its numbers are in --format json"));
+        }
         ReportFormat::Json => serde_json::to_string_pretty(&comparison)? + "\n",
     })
 }

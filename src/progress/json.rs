@@ -64,7 +64,7 @@ pub(super) fn event(event: &Event<'_>) {
             })
         }
         Event::Compared { home, validation } => {
-            let last = validation.round.clone().unwrap_or_default();
+            let last = validation.round.clone();
             json!({
                 "event": "validated",
                 "validation": home.file(rundir::VALIDATION).to_string_lossy(),

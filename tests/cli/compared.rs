@@ -66,8 +66,7 @@ fn a_better_builtin_is_seen_and_so_are_rules_that_lose_to_it() {
         std::fs::write(&file, page).unwrap();
         show(&browser, &file, &["--dump-dom"]).is_clean();
     }
-    let csv = compared(&fastest, &stale, "csv").exits(0).stdout;
-    assert_eq!(csv.lines().count(), back.cells.len() + 1);
+    compared(&fastest, &stale, "csv").exits(2);
 }
 
 #[test]

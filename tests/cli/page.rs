@@ -264,7 +264,7 @@ fn a_validation_is_shown_with_what_was_removed() {
         criteria: ValidationCriteria::default(),
         reverted: Vec::new(),
         checks: Vec::new(),
-        round: Some(Round { pairs: 4, cells: cells(), failed: vec![failed], ..Round::default() }),
+        round: Round { pairs: 4, cells: cells(), failed: vec![failed], ..Round::default() },
     };
     let evidence = Some(Evidence { at: String::new(), base: Default::default(), found: validation });
     let step = StepRecord { evidence, ..Step::Compare(Stage::Rules, None).into() };

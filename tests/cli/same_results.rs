@@ -106,20 +106,19 @@ impl Results {
     }
 
     fn describe_validation(&mut self, validation: &Validation) {
-        if let Some(round) = &validation.round {
-            let count = |outcome| round.count(outcome);
-            let counts = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(count);
-            writeln!(self.text, "  comparison: {} pairs, faster, same, slower: {counts:?}", round.pairs).unwrap();
-            for cell in &round.cells {
-                let dropped = if round.repaired.contains(&cell.cell) { ", dropped" } else { "" };
-                let verdict = match cell.verdict {
-                    Outcome::Faster => "faster",
-                    Outcome::Same => "same",
-                    Outcome::Slower => "slower",
-                    Outcome::Undecided => "undecided",
-                };
-                writeln!(self.text, "    {}: {verdict} {}{dropped}", cell.cell, interval(&cell.speedup)).unwrap();
-            }
+        let round = &validation.round;
+        let count = |outcome| round.count(outcome);
+        let counts = [Outcome::Faster, Outcome::Same, Outcome::Slower].map(count);
+        writeln!(self.text, "  comparison: {} pairs, faster, same, slower: {counts:?}", round.pairs).unwrap();
+        for cell in &round.cells {
+            let dropped = if round.repaired.contains(&cell.cell) { ", dropped" } else { "" };
+            let verdict = match cell.verdict {
+                Outcome::Faster => "faster",
+                Outcome::Same => "same",
+                Outcome::Slower => "slower",
+                Outcome::Undecided => "undecided",
+            };
+            writeln!(self.text, "    {}: {verdict} {}{dropped}", cell.cell, interval(&cell.speedup)).unwrap();
         }
     }
 

@@ -207,14 +207,6 @@ pub struct MemoryUse {
     pub peers: u32,
 }
 
-impl MemoryUse {
-    /// The bytes that a rank needs more in a job of so many ranks, if the difference grows with the peers, as buffers for
-    /// each of them do: an upper estimate, since some of it does not.
-    pub fn extra(self, ranks: u32) -> f64 {
-        (self.settings - self.default) / f64::from(self.peers.max(1)) * f64::from(ranks.saturating_sub(1))
-    }
-}
-
 impl SettingsFindings {
     /// Fails if a name or value holds a control character: with a line break, it would be several lines of a parameter
     /// file.

@@ -32,9 +32,8 @@ pub struct Validation {
     pub criteria: ValidationCriteria,
     /// The digests of the final rules files.
     pub digests: Digests,
-    /// The comparison in the calls that decide; none if an earlier one is no longer about these files. Its rules are those
-    /// of the final files, except where they were removed.
-    pub round: Option<Round>,
+    /// The comparison in the calls that decide. Its rules are those of the final files, except where they were removed.
+    pub round: Round,
     /// The ranges that were reverted to the builtin, also in earlier validations of the run. An analysis of the run
     /// keeps them so.
     pub reverted: Vec<RevertedRange>,
@@ -248,10 +247,8 @@ impl Validation {
             return;
         }
         let off = self.control_that_is_off();
-        if let (Some(round), Some(before)) = (&mut self.round, &before.round) {
-            round.complete_from(before);
-            round.control = off.or(round.control);
-        }
+        self.round.complete_from(&before.round);
+        self.round.control = off.or(self.round.control);
         for check in &before.checks {
             match self.checks.iter_mut().find(|own| own.condition == check.condition) {
                 Some(own) => own.complete_from(check),
@@ -267,7 +264,7 @@ impl Validation {
 
     /// The cells whose rule was removed after the last comparison, or after one under another condition.
     pub fn removed(&self) -> BTreeSet<Cell> {
-        let rounds = self.round.iter().chain(self.checks.iter().map(|check| &check.round));
+        let rounds = std::iter::once(&self.round).chain(self.checks.iter().map(|check| &check.round));
         rounds.flat_map(|round| round.repaired.iter().copied()).collect()
     }
 
@@ -276,7 +273,7 @@ impl Validation {
         if self.checks.iter().any(|check| check.losses().next().is_some()) {
             return true;
         }
-        let Some(round) = &self.round else { return false };
+        let round = &self.round;
         let removed = round.removed();
         let is_left = |cell: &Cell| !removed.contains(cell);
         let slower = |cell: &ValidatedCell| cell.verdict == Outcome::Slower && !cell.control && is_left(&cell.cell);
@@ -285,8 +282,8 @@ impl Validation {
 
     /// Returns the cells for which the final file has a rule that no fresh launches confirmed.
     pub fn unconfirmed(&self) -> Vec<Cell> {
-        let Some(round) = &self.round else { return Vec::new() };
-        let open = round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds()).map(|cell| cell.cell);
+        let open =
+            self.round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds()).map(|cell| cell.cell);
         let unexcluded = self.checks.iter().flat_map(Check::unexcluded);
         let removed = self.removed();
         let open: BTreeSet<Cell> = open.chain(unexcluded).filter(|cell| !removed.contains(cell)).collect();
@@ -295,13 +292,15 @@ impl Validation {
 
     /// Returns the speedup of the control if it is off, so that the comparison shows nothing.
     pub fn control_that_is_off(&self) -> Option<Estimate> {
-        self.round.as_ref()?.control.filter(|control| self.criteria.is_off(*control))
+        self.round.control.filter(|control| self.criteria.is_off(*control))
     }
 
     /// Returns true if fresh launches confirmed every rule of the final file.
     pub fn is_confirmed(&self) -> bool {
-        let reached = self.round.as_ref().is_some_and(|round| round.unreached == 0);
-        reached && self.control_that_is_off().is_none() && !self.loses() && self.unconfirmed().is_empty()
+        self.round.unreached == 0
+            && self.control_that_is_off().is_none()
+            && !self.loses()
+            && self.unconfirmed().is_empty()
     }
 }
 
@@ -426,7 +425,7 @@ mod tests {
             settings: BTreeMap::new(),
             digests: Digests::new(),
             criteria: ValidationCriteria::default(),
-            round: Some(round),
+            round,
             reverted: Vec::new(),
             checks: Vec::new(),
         }

@@ -204,7 +204,7 @@ impl<'a> Gains<'a> {
         tuning: Option<&Tuning>,
     ) -> Self {
         let chosen = settings.and_then(SettingsFindings::chosen);
-        let round = validation.and_then(|validation| validation.round.as_ref());
+        let round = validation.map(|validation| &validation.round);
         let whole =
             settings.filter(|_| chosen.is_some()).and_then(|found| found.validation.as_ref()?.compared.as_ref());
         let mut gains = Self { round, chosen, whole, ..Self::default() };
@@ -549,13 +549,13 @@ mod tests {
     fn fresh_launches_decide_and_removed_rules_gain_nothing() {
         let findings = Findings::empty("", Release::V5_0);
         let mut faster = validation(Outcome::Faster, 2.0);
-        let cell = faster.round.as_ref().expect("compared").cells[0].cell;
+        let cell = faster.round.cells[0].cell;
         let gain = |validation: &Validation| Gains::new(&findings, Some(validation), None, None).get(cell);
         assert_eq!(gain(&faster).state, SizeState::Faster);
         assert_eq!(gain(&validation(Outcome::Same, 1.0)).state, SizeState::Level);
         assert_eq!(gain(&validation(Outcome::Undecided, 1.3)).state, SizeState::Undecided);
         assert!([SizeState::Between, SizeState::Level].iter().all(|it| it.has_rule() && it.is_confirmed()));
-        faster.round.as_mut().expect("compared").repaired.push(cell);
+        faster.round.repaired.push(cell);
         assert_eq!(gain(&faster), CellGain { state: SizeState::Removed(Removal::Shared), speedup: None });
         let other = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) };
         assert_eq!(Gains::new(&findings, None, None, None).get(other).state, SizeState::Default);
@@ -564,7 +564,7 @@ mod tests {
     #[test]
     fn a_default_that_fails_shows_no_loss() {
         let mut found = validation(Outcome::Faster, 2.0);
-        let round = found.round.as_mut().expect("compared");
+        let round = &mut found.round;
         let cell = round.cells[0].cell;
         round.repaired.push(cell);
         let condition = Condition::UNALIGNED;
@@ -581,10 +581,10 @@ mod tests {
     #[test]
     fn the_mean_of_a_whole_round_is_that_of_the_round() {
         let mut found = validation(Outcome::Faster, 2.0);
-        let speedup = found.round.as_ref().expect("compared").cells[0].speedup;
+        let speedup = found.round.cells[0].speedup;
         let own = Estimate { point: 2.0, low: Some(1.95), high: Some(2.05), level: 0.95, samples: 4 };
-        found.round.as_mut().expect("compared").speedup = Some(own);
-        let round = found.round.as_ref();
+        found.round.speedup = Some(own);
+        let round = Some(&found.round);
         assert_eq!(mean_speedup(round, [speedup].into_iter()), Some(own));
         let two = mean_speedup(round, [speedup, Estimate { point: 8.0, ..speedup }].into_iter()).expect("two");
         assert!((two.point - 4.0).abs() < 1e-12 && two.low == Some(1.8), "{two:?}");

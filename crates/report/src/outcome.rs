@@ -139,7 +139,7 @@ fn count_unreached(findings: &Findings) -> usize {
 pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> TuningVerdict {
     let fates = gains.fates();
     let open = validation.unconfirmed().len();
-    let unreached = validation.round.as_ref().map_or(0, |round| round.unreached);
+    let unreached = validation.round.unreached;
     let sizes = |count| counted(count, "size");
     if let Some(control) = validation.control_that_is_off().filter(|_| !validation.loses()) {
         return verdict(VerdictWord::NotConfirmed, describe_control(control));

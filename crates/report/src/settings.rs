@@ -195,26 +195,11 @@ fn describe_chosen(found: &SettingsFindings, finalist: &Finalist) -> Vec<String>
     said
 }
 
-/// Smallest relevant difference of memory, as a share.
-const MEMORY_RESOLUTION: f64 = 0.01;
-
-/// Describes what the settings cost in memory here, and in jobs of 64, 1024 and 16384 ranks.
+/// Describes what the settings cost in memory here.
 fn describe_memory(memory: MemoryUse) -> String {
     let mebibytes = |bytes: f64| format!("{:.1} MiB", bytes / f64::from(1 << 20));
-    let mut said = format!(
-        "Memory of a rank: {} instead of {} with {}.",
-        mebibytes(memory.settings),
-        mebibytes(memory.default),
-        counted(memory.peers as usize, "peer"),
-    );
-    if memory.settings - memory.default > MEMORY_RESOLUTION * memory.default {
-        let [small, medium, large] = [64, 1024, 16384].map(|ranks| mebibytes(memory.extra(ranks)));
-        said += &format!(
-            " If all of this grows with the peers on a node or over the network, a rank that talks to all others needs up \
-             to {small} more in a job of 64 ranks, {medium} with 1024, {large} with 16384."
-        );
-    }
-    said
+    let (with, without) = (mebibytes(memory.settings), mebibytes(memory.default));
+    format!("Memory of a rank: {with} instead of {without} with {}.", counted(memory.peers as usize, "peer"))
 }
 
 /// Describes why a combination is not installed for all.
@@ -426,19 +411,5 @@ mod tests {
         let strict = Finalist { max_loss: 0.05, ..finalist(SettingsVerdict::Confirmed, Guard::Passed) };
         let Block::Table(table) = guards(&strict) else { panic!("no table") };
         assert!(table.text(120).contains("similar sizes"), "0.93 alone excludes no loss of 5 %");
-    }
-
-    #[test]
-    fn memory_is_extrapolated_only_if_it_differs() {
-        let mebibytes = |count: f64| count * f64::from(1 << 20);
-        let memory = |settings| MemoryUse { default: mebibytes(40.0), settings: mebibytes(settings), peers: 4 };
-        assert_eq!(describe_memory(memory(40.1)), "Memory of a rank: 40.1 MiB instead of 40.0 MiB with 4 peers.");
-        assert_eq!(describe_memory(memory(38.0)), "Memory of a rank: 38.0 MiB instead of 40.0 MiB with 4 peers.");
-        assert_eq!(
-            describe_memory(memory(42.0)),
-            "Memory of a rank: 42.0 MiB instead of 40.0 MiB with 4 peers. If all of this grows with the peers on a node or \
-             over the network, a rank that talks to all others needs up to 31.5 MiB more in a job of 64 ranks, 511.5 MiB \
-             with 1024, 8191.5 MiB with 16384."
-        );
     }
 }

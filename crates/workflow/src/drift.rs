@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::options::{Budget, SystemOptions, TimingOptions};
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
@@ -14,7 +14,7 @@ use collrules_record::validation::ValidationCriteria;
 use collrules_record::values::{MOST_LAUNCHES, budget, percent};
 use collrules_record::{Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
 use collrules_report::changes::describe_limitation;
-use collrules_tuner::comparison::{ArmDemand, Comparison, Looks, compare};
+use collrules_tuner::comparison::{Comparison, Looks, compare};
 use collrules_tuner::drift::{SHARE, changes, choose_anchors, default_times};
 use collrules_tuner::results::comparison::differences;
 use collrules_tuner::results::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
@@ -104,7 +104,12 @@ pub fn drift(
     started.backend.leave_out(&left_out);
     // Settings act on calls from programs' buffers, wherever these begin.
     let condition = if published.has_settings() { Condition::UNALIGNED } else { experiment.condition };
-    let then = default_times(log.launches(), condition);
+    let of_validation = |launch: &&ArmLaunch| matches!(launch.stage, Stage::Validation(_));
+    let is_tuned = log.launches().iter().any(|launch| !launch.stage.is_search() && !of_validation(&launch));
+    let last = published.last_validation();
+    // Those of one day: validations may be of another, or of another layout or version.
+    let is_then = |launch: &&ArmLaunch| if is_tuned { !of_validation(launch) } else { Some(launch.stage) == last };
+    let then = default_times(log.launches().iter().filter(is_then), condition);
     let job = published.switch().by_name();
     if job.is_empty() {
         return Err(WorkflowError::Input(format!("{shown} leaves everything to the default: no tuning can lose")));
@@ -155,11 +160,6 @@ pub fn drift(
     launcher.middle = subject.middle().unwrap_or_default();
     launcher.limit_to(limit, LEAST_LAUNCHES as u32);
     let comparison = Comparison {
-        stage: Stage::Drift,
-        base: &base,
-        arms: std::slice::from_ref(&arm),
-        demand: &|_, _| ArmDemand::Report,
-        weight: &|_, _| 1.0,
         criteria: ValidationCriteria {
             min_difference: criteria.min_difference,
             error_rate: SHARE * criteria.error_rate,
@@ -169,8 +169,7 @@ pub fn drift(
         },
         max_loss: criteria.min_difference,
         looks: Looks::between(launches, launches),
-        cost: &|_| 0.0,
-        chooses: false,
+        ..Comparison::new(Stage::Drift, &base, std::slice::from_ref(&arm))
     };
     let compared = compare(&comparison, &mut launcher)?;
     let (points, together) = changes(&then, &default_times(own.launches(), condition), criteria);

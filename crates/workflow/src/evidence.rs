@@ -20,9 +20,9 @@ pub(crate) fn verdict<'a>(
     let mut comparisons: Vec<Validation> = Vec::new();
     for (stage, found) in evidence {
         let part = about(found, &facts);
-        match (stage.is_again(), comparisons.last_mut().and_then(|before| before.round.as_mut()), &part.round) {
-            (true, Some(before), Some(later)) => add_stretch(before, later, found.criteria),
-            _ => comparisons.push(part),
+        match comparisons.last_mut().filter(|_| stage.is_again()) {
+            Some(before) => add_stretch(&mut before.round, &part.round, found.criteria),
+            None => comparisons.push(part),
         }
     }
     comparisons.into_iter().reduce(|before, mut later| {
@@ -33,7 +33,7 @@ pub(crate) fn verdict<'a>(
 
 /// Lets sizes without a clear result keep their rule.
 pub(crate) fn carry(found: &mut Validation, carried: &[Cell]) {
-    let cells = found.round.iter_mut().flat_map(|round| &mut round.cells);
+    let cells = found.round.cells.iter_mut();
     let is_carried = |it: &&mut ValidatedCell| it.verdict == Outcome::Undecided && carried.contains(&it.cell);
     cells.filter(is_carried).for_each(|it| it.verdict = Outcome::Same);
 }
@@ -41,9 +41,7 @@ pub(crate) fn carry(found: &mut Validation, carried: &[Cell]) {
 /// The part of a comparison that is about the rules that these facts describe.
 pub(crate) fn about(found: &Validation, facts: impl Fn(Cell) -> CellFacts) -> Validation {
     let mut found = found.clone();
-    if let Some(round) = &mut found.round {
-        round.repaired = keep_launched(round, &facts);
-    }
+    found.round.repaired = keep_launched(&mut found.round, &facts);
     for check in &mut found.checks {
         let gone = keep_launched(&mut check.round, &facts);
         check.untried.retain(|cell| !gone.contains(cell) && facts(*cell).is_ruled());
@@ -159,7 +157,7 @@ mod tests {
             settings: Settings::new(),
             criteria: ValidationCriteria::default(),
             digests: Default::default(),
-            round: Some(Round { pairs: 4, cells, ..Round::default() }),
+            round: Round { pairs: 4, cells, ..Round::default() },
             reverted: Vec::new(),
             checks: Vec::new(),
         }
@@ -169,7 +167,7 @@ mod tests {
     fn judge(evidence: &[(Stage, Validation)]) -> (Vec<(u64, Outcome)>, Vec<u64>) {
         let facts = |cell: Cell| if cell.bytes.0 < 2 { DEFAULT } else { rule(1) };
         let found = verdict(evidence.iter().map(|(stage, found)| (*stage, found)), facts);
-        let round = found.and_then(|found| found.round).unwrap_or_default();
+        let round = found.map(|found| found.round).unwrap_or_default();
         let verdicts = round.cells.iter().map(|it| (it.cell.bytes.0, it.verdict)).collect();
         (verdicts, round.repaired.iter().map(|cell| cell.bytes.0).collect())
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use collrules_record::comparison::Stage;
 use collrules_record::findings::{self, Findings};
 use collrules_record::options::Request;
 use collrules_record::proof::ProofFact;
@@ -142,7 +143,15 @@ impl Published {
 
     /// Returns true if fresh launches compared all rules that there are.
     pub(crate) fn is_compared(&self) -> bool {
-        self.validation.iter().filter_map(|found| found.round.as_ref()).any(|round| round.unreached == 0)
+        self.validation.as_ref().is_some_and(|found| found.round.unreached == 0)
+    }
+
+    /// The last validation in the layout of the run, under its version of Open MPI.
+    pub(crate) fn last_validation(&self) -> Option<Stage> {
+        let version = self.manifest.as_ref().map(|manifest| manifest.survey.version);
+        let base = Settings::new();
+        let own = self.state.evidence(None, &base).filter(|(_, found)| Some(found.version) == version);
+        own.map(|(stage, _)| stage).filter(|stage| matches!(stage, Stage::Validation(_))).last()
     }
 
     /// What fresh launches in a layout, or in that of the run, showed of the rules over a base; none without launches of any.
@@ -172,17 +181,15 @@ impl Published {
         };
         let mut found = verdict(state.evidence(layout, base).filter(|(_, found)| is_about(found)), facts)?;
         carry(&mut found, &state.carried);
-        if let Some(round) = &mut found.round {
-            let of_layout = layout.map(|layout| self.cells_in(layout));
-            let is_here =
-                |cell: &Cell| of_layout.as_ref().is_none_or(|cells| cells.contains(&(cell.collective, cell.ranks)));
-            let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell));
-            let is_open = |cell: &&Cell| {
-                let now = facts(**cell);
-                now.is_ruled() && !round.covers(**cell, (now.served, now.handed))
-            };
-            round.unreached = ruled.filter(is_open).count();
-        }
+        let of_layout = layout.map(|layout| self.cells_in(layout));
+        let is_here =
+            |cell: &Cell| of_layout.as_ref().is_none_or(|cells| cells.contains(&(cell.collective, cell.ranks)));
+        let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell));
+        let is_open = |cell: &&Cell| {
+            let now = facts(**cell);
+            now.is_ruled() && !found.round.covers(**cell, (now.served, now.handed))
+        };
+        found.round.unreached = ruled.filter(is_open).count();
         let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();
         Some(Validation { settings, digests: tuning.digests(), reverted: state.reverted.clone(), ..found })
     }

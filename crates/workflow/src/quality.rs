@@ -24,8 +24,8 @@ pub(crate) fn doubts(clock: &[ClockLine], validation: Option<&Validation>) -> Ve
     }));
     let mut doubts = Vec::new();
     doubts.extend(barriers.map(|(least, most)| PoorData::Barriers(least, most)));
-    if let Some((validation, round)) = validation.and_then(|validation| Some((validation, validation.round.as_ref()?)))
-    {
+    if let Some(validation) = validation {
+        let round = &validation.round;
         doubts.extend(of_round(round));
         doubts.extend(undecided(validation));
         // Jobs that take turns share the phases of the machine.

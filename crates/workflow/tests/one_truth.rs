@@ -79,7 +79,10 @@ fn results(run: &Path) -> Vec<String> {
         let text = fs::read_to_string(run.join(name)).unwrap_or_default();
         text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
     };
-    let rounds = published.validation.iter().flat_map(|it| it.round.iter().chain(it.checks.iter().map(|it| &it.round)));
+    let rounds = published
+        .validation
+        .iter()
+        .flat_map(|it| std::iter::once(&it.round).chain(it.checks.iter().map(|it| &it.round)));
     let verdicts = rounds.map(|round| {
         let cells: Vec<_> = round.cells.iter().map(|it| (it.cell.to_string(), it.served, it.verdict)).collect();
         format!("{cells:?} {:?}", round.repaired)

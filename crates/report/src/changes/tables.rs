@@ -1,7 +1,5 @@
 //! The rows of comparisons.
 
-use std::io;
-
 use collrules_record::estimate::geometric_mean;
 use collrules_record::validation::Outcome;
 use collrules_tuner::results::comparison::{CellChange, RunComparison};
@@ -9,7 +7,6 @@ use collrules_tuner::results::comparison::{CellChange, RunComparison};
 use crate::document::Block;
 use crate::facts::name_candidate;
 use crate::summary::sizes;
-use crate::tables::of_rows;
 use crate::words::{number, percent, ratio, tenths, times};
 
 /// Numbers of sizes, and what counts as a change.
@@ -105,24 +102,4 @@ fn loss(cells: &[CellChange]) -> String {
     }
     let slower = if judged().any(|old| old.slower) { ", slower than the default" } else { "" };
     tenths(geometric_mean(regrets).unwrap_or(1.0) - 1.0) + slower
-}
-
-/// The columns of the CSV. The ratio of times is the builtin's earlier time over its present one.
-const COLUMNS: &str = "collective,comm_size,message_bytes,builtin_ratio,builtin_ratio_low,builtin_ratio_high,q_value,change,\
-                       served_before,served_after,old_rules_give,old_rules_gain,old_rules_regret,old_rules_slower,\
-                       old_rules_failed";
-
-/// One row per cell as CSV, with a head.
-pub fn csv(comparison: &RunComparison) -> io::Result<String> {
-    let row = |it: &CellChange| {
-        let CellChange { cell, builtin, served, old_rules: old, .. } = it;
-        let gain = old.and_then(|old| old.gain).map(|gain| gain.point);
-        (
-            (cell.collective.to_string(), cell.ranks.0, cell.bytes.0),
-            (builtin.point, builtin.low, builtin.high, it.q_value, it.change),
-            (served.0.to_string(), served.1.to_string(), old.map(|old| old.gives.to_string()), gain),
-            (old.and_then(|old| old.regret), old.map(|old| old.slower), old.map(|old| old.failed)),
-        )
-    };
-    of_rows(COLUMNS, comparison.cells.iter().map(row))
 }

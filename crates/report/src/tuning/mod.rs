@@ -181,11 +181,7 @@ fn validation(findings: &Findings, validation: Option<&Validation>, gains: &Gain
             "Sizes that were slower, failed, or lost their rule",
             vec![rows::telling(findings, validation, gains)],
         ),
-        Block::section(
-            "",
-            "All sizes of the last comparison",
-            validation.round.iter().flat_map(|round| compared_cells(round, findings.release)).collect(),
-        ),
+        Block::section("", "All sizes of the last comparison", compared_cells(&validation.round, findings.release)),
     ]
 }
 
@@ -295,7 +291,7 @@ mod tests {
     /// The report of a tuning of one size, with these fresh launches or none.
     fn opening(validation: Option<&Validation>, is_ruled: bool) -> Document {
         let cell = CellFinding {
-            cell: compared(Outcome::Faster, 2.0).round.as_ref().expect("compared").cells[0].cell,
+            cell: compared(Outcome::Faster, 2.0).round.cells[0].cell,
             points: Vec::new(),
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotFaster) },

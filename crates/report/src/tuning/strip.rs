@@ -170,12 +170,12 @@ mod tests {
     #[test]
     fn neighbours_in_one_state_are_one_part_and_parts_fill_the_axis() {
         let mut found = validation(Outcome::Faster, 2.0);
-        let first = found.round.as_ref().expect("compared").cells[0].clone();
+        let first = found.round.cells[0].clone();
         for (bytes, verdict) in [(1 << 13, Outcome::Faster), (1 << 14, Outcome::Undecided), (1 << 20, Outcome::Faster)]
         {
             let mut next = first.clone();
             (next.cell.bytes, next.verdict) = (Bytes(bytes), verdict);
-            found.round.as_mut().expect("compared").cells.push(next);
+            found.round.cells.push(next);
         }
         let gains = Gains::of_comparison(&found);
         let axis = axis(&gains).expect("sizes");

@@ -12,7 +12,7 @@ use crate::words::{describe_way, percent, ratio};
 
 /// Numbers of sizes by outcome, and the criteria.
 pub(crate) fn numbers(validation: &Validation) -> Block {
-    let Some(round) = &validation.round else { return Block::List(Vec::new()) };
+    let round = &validation.round;
     let criteria = &validation.criteria;
     let count = |is_wanted: &dyn Fn(&ValidatedCell) -> bool| round.cells.iter().filter(|cell| is_wanted(cell)).count();
     let ruled = |outcome| count(&|cell| cell.is_ruled() && cell.verdict == outcome).to_string();
@@ -64,9 +64,8 @@ pub(crate) fn telling(findings: &Findings, validation: &Validation, gains: &Gain
         let why = format!("failed {side} the file: {}{}", failed.why, removed(failed.cell));
         [failed.cell.to_string(), "-".to_owned(), "-".to_owned(), why]
     };
-    let rows = validation.round.iter().flat_map(|round| {
-        let told = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower || gains.removal(cell.cell).is_some();
-        round.cells.iter().filter(told).map(compared).chain(round.failed.iter().map(failed))
-    });
+    let told = |cell: &&ValidatedCell| cell.verdict == Outcome::Slower || gains.removal(cell.cell).is_some();
+    let round = &validation.round;
+    let rows = round.cells.iter().filter(told).map(compared).chain(round.failed.iter().map(failed));
     Block::table(["size", "rule", "speedup", "verdict"], rows)
 }

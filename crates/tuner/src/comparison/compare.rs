@@ -66,6 +66,24 @@ pub struct Comparison<'a> {
     pub chooses: bool,
 }
 
+impl<'a> Comparison<'a> {
+    /// A comparison of each arm, which reports results and asks nothing of them; all subjects have the same weight.
+    pub fn new(stage: Stage, base: &'a Settings, arms: &'a [Settings]) -> Self {
+        Self {
+            stage,
+            base,
+            arms,
+            demand: &|_, _| ArmDemand::Report,
+            weight: &|_, _| 1.0,
+            criteria: ValidationCriteria::default(),
+            max_loss: 0.05,
+            looks: Looks::from(4),
+            cost: &|_| 0.0,
+            chooses: false,
+        }
+    }
+}
+
 /// Result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compared {

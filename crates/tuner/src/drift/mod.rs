@@ -32,10 +32,10 @@ pub const SHARE: f64 = 0.5;
 pub type DefaultTimes = BTreeMap<Cell, LaunchLogs>;
 
 /// The default's times under a condition, in launches that chose nothing.
-pub fn default_times(launches: &[ArmLaunch], condition: Condition) -> DefaultTimes {
+pub fn default_times<'a>(launches: impl IntoIterator<Item = &'a ArmLaunch>, condition: Condition) -> DefaultTimes {
     let mut times = DefaultTimes::new();
     let is_default = |launch: &&ArmLaunch| launch.arm.is_empty() && !launch.stage.is_search();
-    for (number, launch) in (0..).zip(launches.iter().filter(is_default)) {
+    for (number, launch) in (0..).zip(launches.into_iter().filter(is_default)) {
         for timed in launch.outcome.iter().flatten().filter(|timed| timed.time.0 > 0.0) {
             if let Some(cell) = timed.subject.cell().filter(|_| timed.subject.condition() == Some(condition)) {
                 times.entry(cell).or_default().insert(number, timed.time.0.ln());

@@ -214,10 +214,8 @@ fn compare_finalists(
         let settings = describe(settings);
         jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
     }
+    let base = Settings::new();
     let comparison = Comparison {
-        stage: Stage::Tuning,
-        base: &Settings::new(),
-        arms: finalists,
         demand: &|_, _| ArmDemand::ExcludeClassLoss,
         weight: &|_, subject| weigh(asked, subject),
         criteria: ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() },
@@ -225,6 +223,7 @@ fn compare_finalists(
         looks: Looks::from(FIRST_LOOK),
         cost: &|arm| LEAST_GAIN * arm.len() as f64,
         chooses: true,
+        ..Comparison::new(Stage::Tuning, &base, finalists)
     };
     compare(&comparison, jobs)
 }
@@ -273,14 +272,16 @@ fn describe_failure(launch: &ArmLaunch) -> Option<FailedSettings> {
 fn add_rules(settings: Estimate, round: &Round, asked: &CellWeights, is_gone: impl Fn(Cell) -> bool) -> Estimate {
     let total: f64 = asked.values().sum();
     let left = round.cells.iter().filter(|cell| cell.is_ruled() && !is_gone(cell.cell));
-    let (mut point, mut half) = (settings.point.ln(), settings.low.map(|low| (settings.point / low).ln().powi(2)));
+    let (mut point, mut half) = (settings.point.ln(), Some(0.0));
     for cell in left {
         let share = asked.get(&cell.cell).copied().unwrap_or(0.0) / total.max(1e-9);
         point += share * cell.speedup.point.ln();
-        let own = cell.speedup.low.map(|low| (share * (cell.speedup.point / low).ln()).powi(2));
+        // Sizes that were timed in the same launches may all be wrong in the same direction.
+        let own = cell.speedup.low.map(|low| share * (cell.speedup.point / low).ln());
         half = half.zip(own).map(|(sum, own)| sum + own);
     }
-    let half = half.map(f64::sqrt);
+    let of_settings = settings.low.map(|low| (settings.point / low).ln());
+    let half = half.zip(of_settings).map(|(rules, settings)| rules.hypot(settings));
     let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
     Estimate { point, low, high, ..settings }.exp()
 }

@@ -30,14 +30,15 @@ impl ValidationSubject {
 
     /// Counts the tuned cells with a rule for which a comparison of chosen cells does not answer: without them nothing is confirmed.
     pub(super) fn count_uncompared(&self, validation: &mut Validation) {
-        let Some(round) = &mut validation.round else { return };
-        round.unreached = self.tuned().into_iter().filter(|cell| self.is_open(*cell, round)).count();
+        let round = &validation.round;
+        validation.round.unreached = self.tuned().into_iter().filter(|cell| self.is_open(*cell, round)).count();
     }
 
     /// The tuned cells with a rule that a comparison did not reach.
     pub(super) fn list_untimed(&self, validation: &Validation) -> Vec<Cell> {
-        let (tuned, Some(round)) = (self.tuned(), &validation.round) else { return Vec::new() };
-        self.cells.iter().copied().filter(|cell| tuned.contains(cell) && self.is_open(*cell, round)).collect()
+        let tuned = self.tuned();
+        let is_left = |cell: &Cell| tuned.contains(cell) && self.is_open(*cell, &validation.round);
+        self.cells.iter().copied().filter(is_left).collect()
     }
 
     /// Chooses the cells.

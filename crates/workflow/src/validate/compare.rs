@@ -115,16 +115,12 @@ pub(super) fn compare_tuning(
         ..ValidationCriteria::default()
     };
     let comparison = Comparison {
-        stage,
-        base: &request.base,
-        arms: &arms,
         demand: &|arm, it| compared.demand(subject, arm, it),
         weight: &|arm, it| compared.weight(options.condition, arm, it),
         criteria,
         max_loss: options.max_loss,
         looks,
-        cost: &|_| 0.0,
-        chooses: false,
+        ..Comparison::new(stage, &request.base, &arms)
     };
     let found = compare_in_parts(&comparison, &parts, &mut launcher)?;
     let memory = compared.tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
@@ -135,8 +131,8 @@ pub(super) fn compare_tuning(
         let digests = whole.whole().digests();
         WholeValidation { digests, compared: found.of(arm).map(describe), failed: find_failure(&found, arm) }
     });
-    let round = validation.as_ref().and_then(|validation| validation.round.as_ref());
-    let open: Vec<Cell> = round.map_or_else(Vec::new, |round| compared.list_open(subject, round));
+    let open =
+        validation.iter().flat_map(|validation| compared.list_open(subject, &validation.round)).collect::<Vec<_>>();
     let ways = 1 + compared.calls.others.len();
     let unreached = parts::describe_unreached(subject, &open, ways, times);
     let simulated = if started.backend.name() == SIMULATED { spent(&log) - before } else { 0.0 };
@@ -266,7 +262,7 @@ impl ArmCalls {
             settings: subject.job(),
             digests: subject.tuning.digests(),
             criteria,
-            round: Some(round),
+            round,
             reverted: Vec::new(),
             checks: self.calls.others.iter().map(check).collect(),
         })

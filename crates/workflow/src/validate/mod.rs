@@ -279,7 +279,7 @@ impl ProvenRun<'_, '_> {
     /// for all. The launches are in the run of that layout, the result is in the state.
     fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
         let layout = other.manifest()?.plan.placement.layout;
-        let compared = self.published.judge(Some(layout), &Settings::new()).and_then(|known| known.round);
+        let compared = self.published.judge(Some(layout), &Settings::new()).map(|known| known.round);
         let is_known = compared.is_some_and(|round| round.unreached == 0);
         if is_known && self.published.state.has_rules_compared(Some(layout)) || !self.wants_comparison() {
             return Ok(());
@@ -343,7 +343,7 @@ impl ProvenRun<'_, '_> {
             let steps = std::mem::take(&mut self.published.state.steps);
             self.published = Published { state: TuningState { steps, ..before.state.clone() }, ..before };
         }
-        Ok(Some(found.and_then(|found| found.round)))
+        Ok(Some(found.map(|found| found.round)))
     }
 
     /// Compares the rules, with the run's arrivals of ranks in programs. The result is in `published`, also of another layout.
@@ -380,7 +380,7 @@ impl ProvenRun<'_, '_> {
                 ..experiment.system.clone()
             })
         };
-        let before = published.judge(layout, &task.base).and_then(|before| before.round);
+        let before = published.judge(layout, &task.base).map(|before| before.round);
         let request = ComparisonRequest {
             options: &validating,
             arrivals: experiment.arrivals.clone(),
@@ -465,7 +465,7 @@ impl RulesTask {
     fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
         let mut subject = ValidationSubject::of_run(published.clone(), started);
         if self.stage.is_again() {
-            let before = published.judge(self.layout(), &self.base).and_then(|before| before.round);
+            let before = published.judge(self.layout(), &self.base).map(|before| before.round);
             let before = before.as_ref().map(Round::known).unwrap_or_default();
             subject.cells = calls::ruled_cells(&subject);
             subject.cells.retain(|cell| before.contains(cell));

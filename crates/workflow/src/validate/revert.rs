@@ -48,7 +48,7 @@ impl OtherLayouts {
         }
         let mut others = Self::default();
         for (layout, plan) in all {
-            match published.judge(layout, &Settings::new()).and_then(|found| found.round) {
+            match published.judge(layout, &Settings::new()).map(|found| found.round) {
                 Some(round) => others.compared.push(round),
                 None => others.awaited.extend(plan.cells.iter().map(|planned| planned.cell)),
             }
@@ -69,7 +69,7 @@ pub(super) fn remove_unconfirmed(
     session: &mut Session<'_>,
 ) -> Result<Reverted, WorkflowError> {
     let mut reverted = Reverted { ranges: validation.reverted.clone(), ..Reverted::default() };
-    let Some(mut round) = validation.round.clone() else { return Ok(reverted) };
+    let mut round = validation.round.clone();
     // What an earlier stretch removed has no rule any more.
     let removed = validation.removed();
     round.cells.retain(|it| !removed.contains(&it.cell));

@@ -145,11 +145,12 @@ impl ValidationSubject {
         Arms::default().add(self.job())
     }
 
-    /// The layout for which a directory in the run of the tuning has results, none if it is that of the run; nothing for
-    /// results elsewhere.
+    /// The layout for which results in a directory count for the tuning, none if it is that of its run; nothing for results
+    /// elsewhere.
     pub(super) fn place_of(&self, home: &RunDir, layout: Layout) -> Option<Option<Layout>> {
-        let run = self.published.as_ref().map(|published| published.run.path())?;
-        home.path().starts_with(run).then(|| (home.path() != run).then_some(layout))
+        let published = self.published.as_ref().filter(|published| home.path().starts_with(published.run.path()))?;
+        let own = published.manifest.as_ref().map(|manifest| manifest.plan.placement.layout);
+        Some(own.is_some_and(|own| own != layout).then_some(layout))
     }
 
     /// What a comparison showed of what is left of the tuning: in its run with all before it, elsewhere alone.

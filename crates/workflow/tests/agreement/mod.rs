@@ -72,7 +72,7 @@ impl Truth {
         let under = chosen.and_then(|chosen| chosen.under.as_ref());
         let guarded = whole.or(chosen).map(|finalist| finalist.guarded.clone()).unwrap_or_default();
         let guard = |cell: &Cell| guarded.iter().find(|guarded| guarded.name == cell.to_string());
-        for round in validation.iter().filter_map(|validation| validation.round.as_ref()) {
+        for round in validation.iter().map(|validation| &validation.round) {
             truth.cells.extend(round.cells.iter().map(|cell| cell.cell));
             for found in &round.cells {
                 if !truth.acts(found.cell) {
@@ -98,15 +98,12 @@ impl Truth {
             }
         }
         let reverted = findings.cells.iter().filter(|it| it.verdict == Verdict::Keep { why: KeepReason::NotConfirmed });
-        let compared = validation.iter().filter_map(|validation| validation.round.as_ref());
+        let compared = validation.iter().map(|validation| &validation.round);
         let tried = compared.flat_map(|round| {
             let ruled = round.cells.iter().filter(|it| it.is_ruled()).map(|it| it.cell);
             ruled.chain(round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell))
         });
-        let had = reverted
-            .map(|it| it.cell)
-            .filter(|_| validation.as_ref().is_some_and(|it| it.round.is_some()))
-            .chain(tried);
+        let had = reverted.map(|it| it.cell).filter(|_| validation.is_some()).chain(tried);
         truth.removed = had.filter(|cell| !truth.acts(*cell)).collect();
         let unruled = truth.cells.iter().copied().filter(|cell| !truth.acts(*cell));
         let passed = unruled.filter_map(|cell| Some((cell, guard(&cell).filter(|it| it.guard == Guard::Passed)?)));
@@ -133,7 +130,7 @@ pub(crate) fn list_unlaunched(published: &Published) -> Vec<Cell> {
     let chosen = published.settings.as_ref().and_then(|found| found.chosen());
     let round = match chosen {
         Some(chosen) => chosen.under.as_ref(),
-        None => published.validation.as_ref().and_then(|validation| validation.round.as_ref()),
+        None => published.validation.as_ref().map(|validation| &validation.round),
     };
     let (whole, release) = (published.whole(), published.findings.release);
     let choice = |cell: Cell| whole.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
@@ -324,7 +321,7 @@ fn check_counts(truth: &Truth, published: &Published, lines: &[String], wrong: &
     if let Some(base) = between(&page, "as the default in geometric mean over ", " measured size") {
         expect("measured sizes of the tree", number(base), published.findings.cells.len());
     }
-    for round in published.validation.iter().filter_map(|validation| validation.round.as_ref()) {
+    for round in published.validation.iter().map(|validation| &validation.round) {
         let row = |name: &str| {
             let text = between(&page, &format!("scope=\"row\">{name}<td"), "<tr").expect("a row");
             number(text.split_once('>').expect("a cell").1)
@@ -406,7 +403,7 @@ fn check_comments(published: &Published, wrong: &mut Vec<String>) {
     let text = std::fs::read_to_string(published.run.file(rundir::RULES)).unwrap_or_default();
     let comments: Vec<&str> =
         text.lines().filter_map(|line| line.split("Confirmed in fresh launches: ").nth(1)).collect();
-    let round = published.validation.as_ref().and_then(|validation| validation.round.as_ref());
+    let round = published.validation.as_ref().map(|validation| &validation.round);
     let printed: Vec<Printed> =
         comments.iter().flat_map(|row| read_row(row.trim_end_matches(['.', '"', ',']))).collect();
     for found in round.iter().flat_map(|round| &round.cells) {

@@ -94,7 +94,7 @@ fn an_interrupted_comparison_of_some_sizes_answers_no_question_about_all() {
     stage.patience = 5;
     assert!(stage.validate("--budget none --pairs 6 --sizes 64K --np 8").is_err());
     stage.patience = usize::MAX;
-    let round = stage.validate("--budget none --pairs 6").unwrap().validation.unwrap().round.unwrap();
+    let round = stage.validate("--budget none --pairs 6").unwrap().validation.unwrap().round;
     assert!(round.unreached == 0 && round.cells.iter().all(|cell| cell.speedup.samples >= 6));
     assert!([4 << 10, 64 << 10, 1 << 20].iter().all(|bytes| verdicts(&round).contains_key(&bcast(*bytes))));
 }
@@ -133,7 +133,7 @@ fn rules_whose_jobs_die_are_refuted_and_removed() {
         stage.healthy = Some(earlier);
         let validated = stage.validate("--budget none").unwrap();
         assert!(validated.loses(), "after {earlier} launches");
-        assert!(!validated.validation.unwrap().round.unwrap().failed.is_empty());
+        assert!(!validated.validation.unwrap().round.failed.is_empty());
     }
     let repaired = stage.validate("--budget none --repair").unwrap();
     assert!(!repaired.loses() && Published::open(&stage.path()).unwrap().findings.changes_nothing());

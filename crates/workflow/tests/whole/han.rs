@@ -26,7 +26,7 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     assert!(han::is_han(stage.read(rundir::HAN).as_bytes()));
     let validation = published.validation.as_ref().unwrap();
     assert!(!validation.loses() && validation.settings.contains_key(HAN_FILE), "{validation:?}");
-    let round = validation.round.as_ref().unwrap();
+    let round = &validation.round;
     let long = round.cells.iter().find(|cell| cell.cell == bcast(4 << 20)).unwrap();
     assert!(long.handed && long.verdict == Outcome::Faster, "{long:?}");
     assert!(published.proof.iter().any(|fact| matches!(fact, ProofFact::HanRules { .. })), "{:?}", published.proof);
@@ -62,7 +62,7 @@ fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
         let validation = validated.unwrap().validation.unwrap();
         assert!(!validation.loses() && !validation.reverted.is_empty(), "{validation:?}");
         assert_eq!(validation.settings.contains_key(RULES_FILE), rules.is_some());
-        let first = &validation.round.as_ref().unwrap();
+        let first = &validation.round;
         let is_bcast = |cell: &ValidatedCell| cell.cell.collective == Collective::Bcast;
         assert!(first.cells.iter().all(|cell| cell.handed == is_bcast(cell)), "{:?}", first.cells);
         // HAN carries out other collectives with broadcasts, on which rules act as well.

@@ -60,12 +60,12 @@ fn a_run_is_spot_checked_compared_and_repaired() {
     let (kept, commented) = rules(&stage);
     let few = stage.validate("--budget none --sizes 64K --np 8").unwrap().validation.unwrap();
     assert!(!few.loses() && !few.is_confirmed());
-    let round = few.round.unwrap();
+    let round = few.round;
     assert_eq!(verdicts(&round)[&bcast(64 << 10)], Outcome::Faster);
     assert!(round.unreached > 0);
     let all = stage.validate("--budget none").unwrap().validation.unwrap();
     assert!(all.loses() && all.settings["coll_tuned_dynamic_rules_filename"].contains("run/tunings/"));
-    let found = verdicts(all.round.as_ref().unwrap());
+    let found = verdicts(&all.round);
     for (bytes, verdict) in [(4 << 10, Outcome::Same), (64 << 10, Outcome::Faster), (1 << 20, Outcome::Slower)] {
         assert_eq!(found[&bcast(bytes)], verdict, "{bytes}");
     }
@@ -73,11 +73,11 @@ fn a_run_is_spot_checked_compared_and_repaired() {
     let (still, compared) = rules(&stage);
     assert!(still == kept && compared != commented, "comments change");
     let again = stage.validate("--budget none --sizes 64K --np 8").unwrap().validation.unwrap();
-    let round = again.round.as_ref().unwrap();
+    let round = &again.round;
     assert!(again.loses());
     assert_eq!((verdicts(round), again.checks.len(), round.unreached), (found, all.checks.len(), 0));
     let repaired = stage.validate("--budget none --repair").unwrap().validation.unwrap();
-    assert!(!repaired.loses() && repaired.round.unwrap().repaired.contains(&bcast(1 << 20)));
+    assert!(!repaired.loses() && repaired.round.repaired.contains(&bcast(1 << 20)));
     assert_eq!(stage.served(1 << 20), Choice::BUILTIN);
     assert!(!stage.validate("--budget none").unwrap().loses());
 }
@@ -113,7 +113,7 @@ fn a_repair_that_fails_is_not_claimed() {
         assert!(stage.read(name) == *content, "{name}");
     }
     assert!(!run.file(rundir::UNPROVEN).exists());
-    let is_unclaimed = |it: Validation| it.reverted.is_empty() && it.round.is_none_or(|it| it.repaired.is_empty());
+    let is_unclaimed = |it: Validation| it.reverted.is_empty() && it.round.repaired.is_empty();
     assert!(run.validation().unwrap().is_none_or(is_unclaimed));
     // The comparison alone needs none of them.
     assert!(stage.validate("--budget none").unwrap().loses());
@@ -159,7 +159,7 @@ fn a_file_of_others_is_repaired_into_the_directory_of_the_result() {
         let validated = stage.compare(&opened, false, &words, Some(&out)).unwrap();
         assert!(!validated.loses() && link.is_symlink());
         assert_eq!(fs::read(&target).unwrap(), text);
-        let repaired = validated.validation.unwrap().round.unwrap().repaired;
+        let repaired = validated.validation.unwrap().round.repaired;
         assert!(!repaired.is_empty() && repaired.iter().all(|cell| cell.bytes.0 < 512 << 10), "{repaired:?}");
         let rules = out.join(rundir::RULES);
         assert_eq!(fs::read(&rules).unwrap().trim_ascii_start().starts_with(b"{"), release == "6.0");
@@ -183,7 +183,7 @@ fn rules_without_effect_are_found_to_have_none() {
         let out = stage.directory.path().join(seed.to_string());
         let words = format!("--simulate=noise --np 8 --sizes 1,256,64K --seed {seed}");
         let validation = stage.compare(&opened, false, &words, Some(&out)).unwrap().validation.unwrap();
-        verdicts(&validation.round.unwrap()).values().any(|verdict| *verdict != Outcome::Same)
+        verdicts(&validation.round).values().any(|verdict| *verdict != Outcome::Same)
     });
     let wrong = wrong.count();
     assert!(wrong < 4, "{wrong} of 20");

@@ -66,7 +66,7 @@ fn only_another_budget_reopens_a_comparison() {
     let first = begin(&stage, "300s");
     stage.play(|session| tune(&first, session)).unwrap();
     let mut state = stage.run().state().unwrap().unwrap();
-    let rounds = state.steps.iter_mut().filter_map(|it| it.evidence.as_mut()?.found.round.as_mut());
+    let rounds = state.steps.iter_mut().filter_map(|it| Some(&mut it.evidence.as_mut()?.found.round));
     rounds.flat_map(|round| &mut round.cells).for_each(|cell| cell.verdict = Outcome::Undecided);
     stage.run().write_state(&state).unwrap();
     let mut is_left = |budget| {

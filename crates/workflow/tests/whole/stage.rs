@@ -218,7 +218,7 @@ impl TuningFixture {
         self.compare(&tuning, true, words, None)
     }
 
-    /// Compares a tuning with the default; one of a run on the system of the run.
+    /// Compares a tuning with the default; one of a run on the system of the run, in a layout that is named.
     pub(crate) fn compare(
         &mut self,
         tuning: &Tuning,
@@ -227,7 +227,10 @@ impl TuningFixture {
         out: Option<&Path>,
     ) -> Result<Validated, WorkflowError> {
         let mut wanted: Validating = options(words);
-        if let Some(measured) = as_measured(tuning)? {
+        if let Some(mut measured) = as_measured(tuning)? {
+            if words.contains("--layout") {
+                measured.system.layout = wanted.system.layout;
+            }
             (wanted.system, wanted.timing) = (measured.system, measured.timing);
             wanted.condition = measured.condition;
         }
