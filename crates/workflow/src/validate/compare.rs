@@ -102,7 +102,8 @@ pub(super) fn compare_tuning(
     let mut launcher = JobLauncher::new(backend, subject.ranks, &placement, schedule, options.seed, &mut log, session);
     (launcher.arms, launcher.subjects) = (compared.arms.clone(), compared.subjects.clone());
     (launcher.way, launcher.arrivals) = (options.deploy, request.arrivals.clone());
-    launcher.call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell))).collect();
+    let call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell)));
+    launcher.call_times = call_times.filter(|(_, time)| time.0 > 0.0).collect();
     launcher.middle = options.middle.unwrap_or_default();
     launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
     let looks = Looks::between(first, most);

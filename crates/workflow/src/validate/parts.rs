@@ -128,8 +128,8 @@ pub(super) fn split(
         return vec![None];
     }
     let mut ways: BTreeMap<Cell, Vec<&ArmSubject>> = BTreeMap::new();
-    for one in subjects {
-        ways.entry(one.cell().unwrap_or_else(|| unreachable!("all are calls"))).or_default().push(one);
+    for (cell, one) in subjects.iter().filter_map(|one| Some((one.cell()?, one))) {
+        ways.entry(cell).or_default().push(one);
     }
     let measuring = |cell: &Cell| times.measuring(subject, *cell, ways[cell].len());
     let decided: BTreeMap<Cell, _> = before
@@ -195,12 +195,9 @@ pub(super) fn describe_unreached(
     for cell in ranges.iter().flat_map(|range| &range.cells) {
         lines.entry((cell.collective, cell.ranks)).or_default().push(cell.bytes);
     }
-    let describe = |((collective, ranks), sizes): ((Collective, Ranks), Vec<Bytes>)| match &sizes[..] {
-        [one] => Cell { collective, ranks, bytes: *one }.to_string(),
-        [first, .., last] => {
-            format!("{collective} on {ranks} ranks, {} of {first} to {last}", counted(sizes.len(), "size"))
-        }
-        [] => unreachable!("a line has sizes"),
+    let describe = |((collective, ranks), sizes): ((Collective, Ranks), Vec<Bytes>)| {
+        let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
+        format!("{collective} on {ranks} ranks ({} of {first} to {last})", counted(sizes.len(), "size"))
     };
     let lines: Vec<String> = lines.into_iter().map(describe).collect();
     Some((some(&lines, LISTED), Seconds(seconds)))
