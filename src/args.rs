@@ -86,7 +86,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 
 /// The command line of this process, or what to say instead.
 pub(crate) fn parse() -> Result<Args, clap::Error> {
-    let command = shorten_help(command(), std::env::args_os().any(|word| word == "--help"));
+    let command = shorten_help(Args::command(), std::env::args_os().any(|word| word == "--help"));
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\nOptions:\n{{options}}\n\n{{after-help}}",
         grouped(&command)
@@ -146,14 +146,6 @@ fn describe_stray(command: &clap::Command, stray: &str, words: &[String]) -> Opt
     is_run.then(|| format!("did you mean `--resume {stray}`?"))
 }
 
-/// The definition of the command line. The commands of `lab` are also commands of their own, as they were before, which
-/// nothing lists.
-pub(crate) fn command() -> clap::Command {
-    let lab = Lab::augment_subcommands(clap::Command::new("lab"));
-    lab.get_subcommands()
-        .fold(Args::command(), |all, one| all.mut_subcommand(one.get_name(), |former| former.hide(true)))
-}
-
 /// The command line with two short forms of the help of commands with many options: common options, or all but the rare.
 fn shorten_help(command: clap::Command, is_long: bool) -> clap::Command {
     COMMON.into_iter().fold(command, |all, (name, common)| {
@@ -190,7 +182,7 @@ fn grouped(command: &clap::Command) -> String {
 
 /// Declares commands, each with its arguments and the function that runs it.
 macro_rules! commands {
-    ($name:ident { $($(#[$about:meta])* $command:ident($args:ty) => $run:path,)+ }) => {
+    ($name:ident { $($(#[$about:meta])* $command:ident($args:ty) => $run:expr,)+ }) => {
         #[derive(Debug, Subcommand)]
         pub(crate) enum $name {
             $($(#[$about])* $command($args),)+
@@ -200,7 +192,7 @@ macro_rules! commands {
             /// Runs the command.
             pub(crate) fn run(&self) -> Result<Exit, WorkflowError> {
                 match self {
-                    $(Self::$command(args) => $run(args).map(Exit::from),)+
+                    $(Self::$command(args) => ($run)(args).map(Exit::from),)+
                 }
             }
         }
@@ -238,7 +230,7 @@ commands! {
         /// List the calls that two rules files decide differently
         Diff(cmd::diff::Diff) => cmd::diff::run,
         /// Submit a batch job that tunes, from a login node, without MPI
-        Submit(cmd::submit::Submit) => cmd::submit::run,
+        Submit(cmd::submit::Submit) => |args| cmd::submit::run(args, Args::command()),
         /// Show the progress of a run and the state of its job
         Status(cmd::status::StatusArgs) => cmd::status::run,
         /// Run an MPI program, and show which collectives it calls and where its time goes
@@ -256,14 +248,12 @@ commands! {
         /// Move a tuning to another version of Open MPI, and measure again what changed there
         Port(cmd::port::Port) => cmd::port::run,
         /// Write completions for a shell to standard output
-        Completions(cmd::completions::Completions) => cmd::completions::run,
+        Completions(cmd::completions::Completions) => |args| cmd::completions::run(args, Args::command()),
         /// Write manual pages
-        Man(cmd::man::Man) => cmd::man::run,
+        Man(cmd::man::Man) => |args| cmd::man::run(args, Args::command()),
         /// Research: guidelines, studies, models, stalls, benchmarks, timings of others
         #[command(subcommand)]
         Lab(Lab) => Lab::run,
-        #[command(flatten)]
-        Former(Lab) => Lab::run,
     }
 }
 
@@ -306,7 +296,7 @@ mod tests {
             let (short, long) = (help_of(name, false), help_of(name, true));
             assert!(short.lines().count() <= 60, "{} lines:\n{short}", short.lines().count());
             assert!(long.lines().count() <= 180, "{} lines:\n{long}", long.lines().count());
-            let command = command();
+            let command = Args::command();
             let options = command.find_subcommand(name).expect("a command").get_arguments().collect::<Vec<_>>();
             for option in &options {
                 let Some(long_name) = option.get_long() else { continue };
@@ -325,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_one_group() {
-        let command = command();
+        let command = Args::command();
         let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let shown = || command.get_subcommands().filter(|command| !command.is_hide_set());
         for subcommand in shown() {

@@ -1,9 +1,9 @@
 //! `collrules completions`: completions of the command line for shells.
 
+use clap::Command;
 use clap_complete::Shell;
 use collrules_workflow::WorkflowError;
 
-use crate::args;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -19,8 +19,8 @@ pub(crate) struct Completions {
     pub(crate) shell: Shell,
 }
 
-pub(crate) fn run(args: &Completions) -> Result<(), WorkflowError> {
-    let mut command = args::command();
+/// Writes the completions of the command line that is defined like this.
+pub(crate) fn run(args: &Completions, mut command: Command) -> Result<(), WorkflowError> {
     let name = command.get_name().to_owned();
     // The generator panics if it cannot write; writing to memory always works.
     let mut script = Vec::new();

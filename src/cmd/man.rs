@@ -8,7 +8,6 @@ use clap_mangen::Man as Page;
 use collrules_record::rundir;
 use collrules_workflow::WorkflowError;
 
-use crate::args;
 use crate::screen;
 
 #[derive(Debug, clap::Args)]
@@ -22,8 +21,8 @@ pub(crate) struct Man {
     pub(crate) out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Man) -> Result<(), WorkflowError> {
-    let mut whole = args::command();
+/// Writes pages of the command line that is defined like this.
+pub(crate) fn run(args: &Man, mut whole: Command) -> Result<(), WorkflowError> {
     whole.build();
     let pages = list_pages(&whole, "collrules");
     if let Some(directory) = &args.out {

@@ -22,7 +22,6 @@ use collrules_rules::words::listed;
 use collrules_runner::grid;
 use collrules_workflow::WorkflowError;
 
-use crate::args;
 use crate::options::named_or_new;
 use crate::screen::{self, wrapped};
 
@@ -53,11 +52,14 @@ pub(crate) struct Submit {
     command: Vec<String>,
 }
 
-pub(crate) fn run(args: &Submit) -> Result<(), WorkflowError> {
+/// Submits a command of the command line that is defined like this.
+pub(crate) fn run(args: &Submit, line: clap::Command) -> Result<(), WorkflowError> {
     let program = std::env::current_exe()
         .map_err(|cause| WorkflowError::Environment(format!("the path of collrules itself is unknown: {cause}")))?;
     let command = command(args)?;
-    args.nodes.iter().try_for_each(|nodes| refuse_unusable(&command, Ranks(nodes.saturating_mul(args.job.ppn))))?;
+    for nodes in &args.nodes {
+        refuse_unusable(&command, line.clone(), Ranks(nodes.saturating_mul(args.job.ppn)))?;
+    }
     let system = system(args)?;
     let out = named_or_new(args.out.as_deref(), "run");
     let out = std::path::absolute(&out).map_err(|cause| WorkflowError::open(&out, cause))?;
@@ -96,10 +98,8 @@ fn command(args: &Submit) -> Result<Vec<String>, WorkflowError> {
     let usage = |what: String| Err(WorkflowError::Usage(what));
     let words = &args.command;
     let words = if words.first().is_some_and(|word| word == "collrules") { &words[1..] } else { &words[..] };
-    // `lab` may be left out.
-    let is_named = |name: &str| name.split(' ').eq(words.iter().take(name.split(' ').count()));
-    let is_meant = |name: &&str| is_named(name) || is_named(name.trim_start_matches("lab "));
-    let Some(name) = COMMANDS.into_iter().find(is_meant) else {
+    let is_named = |name: &&str| name.split(' ').eq(words.iter().take(name.split(' ').count()));
+    let Some(name) = COMMANDS.into_iter().find(is_named) else {
         let known = listed(&COMMANDS.map(str::to_owned));
         return usage(format!("`{}` cannot be submitted; after -- can come {known}", words.join(" ")));
     };
@@ -123,10 +123,10 @@ fn command(args: &Submit) -> Result<Vec<String>, WorkflowError> {
 }
 
 /// Refuses a command that fails as soon as its job begins: words that collrules does not take, or more ranks than slots.
-fn refuse_unusable(words: &[String], slots: Ranks) -> Result<(), WorkflowError> {
+fn refuse_unusable(words: &[String], line: clap::Command, slots: Ranks) -> Result<(), WorkflowError> {
     let usage = |why: &str| WorkflowError::Usage(format!("the command after -- would fail in its job: {why}"));
     let words = std::iter::once("collrules").chain(words.iter().map(String::as_str));
-    let matches = args::command().try_get_matches_from(words).map_err(|error| {
+    let matches = line.try_get_matches_from(words).map_err(|error| {
         let said = error.to_string();
         let first = said.split("\n\n").next().unwrap_or_default();
         usage(first.trim_start_matches("error: ").trim_end())

@@ -13,7 +13,7 @@ fn tables_have_a_line_per_size_with_checked_data() {
     under_each_release(|mpi| {
         let bench = |arguments: &str| {
             let mut command = bounded();
-            command.arg("bench").args(arguments.split_whitespace()).arg("--mpirun").arg(&mpi.mpirun);
+            command.args(["lab", "bench"]).args(arguments.split_whitespace()).arg("--mpirun").arg(&mpi.mpirun);
             Ran::from(command.output().unwrap())
         };
         bench("bcast --np 2 --candidate tuned:99/0/0/0").exits(2).complains("has no bcast algorithm 99");
@@ -59,7 +59,9 @@ fn a_run_stands_for_its_rules() {
         assert!(run.join("rules.conf").is_file());
         for rules in [run.clone(), run.join("rules.conf")] {
             let mut command = bounded();
-            command.args(["bench", "bcast", "--np", "2", "-m", "64:64", "-i", "10", "--mpirun"]).arg(&mpi.mpirun);
+            command
+                .args(["lab", "bench", "bcast", "--np", "2", "-m", "64:64", "-i", "10", "--mpirun"])
+                .arg(&mpi.mpirun);
             let ran = Ran::from(command.arg("--rules").arg(&rules).output().unwrap()).exits(0);
             assert_eq!(rows(&ran.stdout).len(), 1, "{}: {}", mpi.version, rules.display());
         }
@@ -69,7 +71,7 @@ fn a_run_stands_for_its_rules() {
 #[test]
 fn a_benchmark_that_makes_no_sense_is_refused() {
     let refused = |arguments: &str, code, said: &str| {
-        let ran: Ran = bounded().arg("bench").args(arguments.split_whitespace()).output().unwrap().into();
+        let ran: Ran = bounded().args(["lab", "bench"]).args(arguments.split_whitespace()).output().unwrap().into();
         ran.exits(code).complains(said);
     };
     refused("bcast -i 0", 2, "0 timed calls");

@@ -578,9 +578,9 @@ fn wrong_data_of_the_default_is_in_results_and_exit_codes() {
         fs::write(&definition, text).unwrap();
         let calls = "--np 2 --sizes 64,256 --calls 3 --budget none";
         for (command, result) in [
-            (format!("guidelines --ops bcast {calls}"), "guidelines.json"),
-            (format!("irregular --ops gather {calls}"), "irregular.json"),
-            (format!("study {}", definition.display()), "study.json"),
+            (format!("lab guidelines --ops bcast {calls}"), "guidelines.json"),
+            (format!("lab irregular --ops gather {calls}"), "irregular.json"),
+            (format!("lab study {}", definition.display()), "study.json"),
         ] {
             let out = scratch.path().join(result);
             let mut command = mpi.collrules(&format!("{command} --oversubscribe --out"), &out);

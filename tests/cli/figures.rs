@@ -15,8 +15,8 @@ fn every_kind_of_figure_has_colours_without_style_sheets() {
     let at = |name: &str| scratch.path().join(name);
     TUNED.at(&at("run"));
     let definition = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/studies/bcast-scatter.toml");
-    collrules(&format!("study {definition} --simulate --out"), &at("study")).exits(0);
-    collrules("irregular --simulate --ops gather --sizes 4K,8K --launches 2 --calls 7 --out", &at("irregular"))
+    collrules(&format!("lab study {definition} --simulate --out"), &at("study")).exits(0);
+    collrules("lab irregular --simulate --ops gather --sizes 4K,8K --launches 2 --calls 7 --out", &at("irregular"))
         .exits(0);
     let of_study = fs::read_dir(at("study")).unwrap().map(|entry| entry.unwrap().path());
     let of_study: Vec<PathBuf> = of_study.filter(|file| file.extension().is_some_and(|end| end == "svg")).collect();

@@ -41,7 +41,7 @@ fn a_slow_default_is_found_although_its_cure_is_faster_than_the_mockups() {
         if !compiled.is_ok_and(|status| status.success()) {
             return crate::support::skip("no mpicc that makes a slow library");
         }
-        let check = "guidelines --ops allreduce --np 2 --sizes 64K --budget 30s --out";
+        let check = "lab guidelines --ops allreduce --np 2 --sizes 64K --budget 30s --out";
         let mut command = mpi.collrules(check, &out);
         command.args(["--mpirun-args", &format!("-x LD_PRELOAD={}", shim.display())]);
         Ran::from(command.output().unwrap()).exits(9);
@@ -57,7 +57,7 @@ fn check(mpi: &OpenMpi, scratch: &Path, fault: Option<&str>, ranks: &str) -> Che
     let worker = mpi.worker();
     let out = scratch.join("check");
     let arguments = format!(
-        "guidelines --np {ranks} --oversubscribe --sizes 20,2052 --no-remedies --launches 1 --budget none --calls \
+        "lab guidelines --np {ranks} --oversubscribe --sizes 20,2052 --no-remedies --launches 1 --budget none --calls \
          3 --out"
     );
     let mut command = mpi.collrules(&arguments, &out);
@@ -101,7 +101,7 @@ fn a_crash_in_a_mockup_blames_it_alone() {
             let worker = mpi.worker();
             let script = crate::faults::script(scratch.path(), &format!("exec {} --fault '{fault}'", worker.display()));
             let arguments = format!(
-                "guidelines --ops bcast,barrier --np 3 --oversubscribe --sizes 2K,4K --no-remedies --launches 1 \
+                "lab guidelines --ops bcast,barrier --np 3 --oversubscribe --sizes 2K,4K --no-remedies --launches 1 \
                  --budget none --calls 3 --hang-timeout 4s --rules {} --out",
                 rules.display()
             );

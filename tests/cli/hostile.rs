@@ -55,9 +55,9 @@ fn assert_refused(session: &Session, name: &str, kind: &str) {
     let (run, other) = (run.to_str().unwrap(), other.to_str().unwrap());
     for words in [
         &["analyze", run, "--out", other][..],
-        &["irregular", run],
-        &["guidelines", run],
-        &["model", run],
+        &["lab", "irregular", run],
+        &["lab", "guidelines", run],
+        &["lab", "model", run],
         &["measure", "--resume", run],
     ] {
         let ran = confined(words);
@@ -254,7 +254,7 @@ fn instruments_are_submitted() {
         let mut command = bounded();
         Ran::from(command.current_dir(scratch.path()).args(words.split_whitespace()).output().unwrap())
     };
-    for job in ["guidelines --ops bcast", "study roots.toml", "model", "lab irregular --ops gather"] {
+    for job in ["lab guidelines --ops bcast", "lab study roots.toml", "lab model", "lab irregular --ops gather"] {
         let ran = submit("", job).exits(0);
         assert!(ran.stdout.contains("--resume \"$run\""), "{}", ran.stdout);
         assert!(ran.stdout.ends_with(&format!(" {job} --budget rest --out \"$run\"\n")), "{}", ran.stdout);
@@ -379,7 +379,7 @@ fn impossible_profiles_and_models_are_refused() {
 fn markdown_holds_no_tags_of_other_peoples_names() {
     let scratch = tempfile::tempdir().unwrap();
     let run = scratch.path().join("run");
-    let options = "guidelines --simulate --np 4 --ops bcast --sizes 1K --out";
+    let options = "lab guidelines --simulate --np 4 --ops bcast --sizes 1K --out";
     let ran = collrules(options, &run);
     assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
     change(&run, "manifest.json", |text| {
@@ -389,7 +389,7 @@ fn markdown_holds_no_tags_of_other_peoples_names() {
         manifest.to_string()
     });
     reseal(&run);
-    let ran = collrules("guidelines", &run);
+    let ran = collrules("lab guidelines", &run);
     assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
     for name in ["guidelines.md", "guidelines.html"] {
         let text = fs::read_to_string(run.join(name)).unwrap();

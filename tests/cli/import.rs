@@ -10,7 +10,7 @@ use collrules_rules::Release;
 use crate::support::{Ran, bounded, data, findings};
 
 fn import(arguments: &[&str], inputs: &[&Path], out: &Path) -> Ran {
-    bounded().arg("import").args(arguments).args(inputs).arg("--out").arg(out).output().unwrap().into()
+    bounded().args(["lab", "import"]).args(arguments).args(inputs).arg("--out").arg(out).output().unwrap().into()
 }
 
 fn analyze(run: &Path) -> Ran {
@@ -201,11 +201,11 @@ fn tables_are_analyzed_with_the_options_of_imports() {
         ("collective,alg,np,avg_us\nbarrier,0,4,3\nbarrier,1,4,2\n", "", 0),
     ] {
         fs::write(&table, text).unwrap();
-        for command in ["analyze", "import"] {
+        for command in ["analyze", "lab import"] {
             count += 1;
             let out = scratch.path().join(count.to_string());
             let mut collrules = bounded();
-            collrules.arg(command).arg(&table).args(options.split_whitespace()).arg("--out").arg(out);
+            collrules.args(command.split(' ')).arg(&table).args(options.split_whitespace()).arg("--out").arg(out);
             let ran: Ran = collrules.output().unwrap().into();
             assert_eq!(ran.code, Some(code), "{command} {options} {text}: {}{}", ran.stdout, ran.stderr);
         }

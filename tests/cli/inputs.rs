@@ -30,7 +30,7 @@ fn options_that_mean_nothing_are_refused_before_anything_is_measured() {
         ("tune --simulate --np 8:2 --out run", 2),
         ("tune --simulate --np 64 --out run", 4),
         ("tune --simulate --quiet --json --out run", 2),
-        ("import results --name-pattern {collective}-{np}.txt --out run", 3),
+        ("lab import results --name-pattern {collective}-{np}.txt --out run", 3),
         ("analyze nowhere", 3),
         ("diff - -", 2),
     ] {
@@ -86,7 +86,7 @@ fn standard_input_and_run_directories_are_files() {
     assert_eq!(session.run_with_input("convert - --to v2 --release 5.0", RULES).exits(0).stdout, by_name);
     session.run_with_input("diff rules.conf -", RULES).exits(0);
     session.run_with_input("analyze - --out analyzed --quiet", &table).exits(0);
-    session.run_with_input("import - --out imported", &table).exits(0);
+    session.run_with_input("lab import - --out imported", &table).exits(0);
     assert!(session.path("analyzed/findings.json").exists() && session.path("imported/samples.csv").exists());
     for command in ["check run", "explain run", "convert run --to json", "diff run run/rules.conf"] {
         session.run(command).exits(0);
@@ -117,7 +117,7 @@ fn names_that_no_setting_can_hold_are_refused() {
     let scratch = tempfile::tempdir().unwrap();
     fs::copy(data("thin-barrier-approx.csv"), scratch.path().join("table.csv")).unwrap();
     let name = OsStr::from_bytes(b"caf\xe9");
-    for arguments in [format!("{TUNE} --out"), "analyze table.csv --out".into(), "import table.csv --out".into()] {
+    for arguments in [format!("{TUNE} --out"), "analyze table.csv --out".into(), "lab import table.csv --out".into()] {
         let mut command = bounded();
         command.current_dir(scratch.path()).args(arguments.split(' ')).arg(name);
         Ran::from(command.output().unwrap()).exits(2);

@@ -104,18 +104,6 @@ fn terminals_get_what_they_can_show() {
     fits(&progress, 60);
 }
 
-#[test]
-fn former_names_of_research_commands_are_not_listed() {
-    let help = collrules("lab", Path::new("--help")).exits(0).stdout;
-    for name in ["guidelines", "study", "model", "irregular", "bench", "import"] {
-        assert!(help.lines().any(|line| line.trim_start().starts_with(name)), "{help}");
-        assert!(!commands().contains(&name.to_owned()), "{name}");
-        let former = collrules(name, Path::new("--help")).exits(0).stdout;
-        let present = collrules(&format!("lab {name}"), Path::new("--help")).exits(0).stdout;
-        assert_eq!(former.replace(&format!("collrules {name}"), &format!("collrules lab {name}")), present);
-    }
-}
-
 /// Names of the commands, from the list in the help.
 fn commands() -> Vec<String> {
     let help = collrules("", Path::new("--help")).exits(0).stdout;
@@ -160,7 +148,6 @@ fn every_command_has_a_manual_page_with_its_options() {
     assert_eq!(model, std::fs::read_to_string(scratch.path().join("collrules-lab-model.1")).unwrap());
     assert!(model.contains("collrules\\-lab\\-model\\-predict(1)"), "{model}");
     assert!(scratch.path().join("collrules-lab-model-predict.1").exists());
-    assert!(!scratch.path().join("collrules-model.1").exists(), "a former name");
     collrules("man", Path::new("chekc")).exits(2).complains("`chekc` is not a command; there are tune,");
 }
 

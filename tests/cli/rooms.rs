@@ -93,23 +93,33 @@ fn uses(sources: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>
     let (mut passed_on, mut used) = (BTreeMap::new(), Vec::new());
     for (module, text) in sources {
         let tokens = tokens(text);
+        let mut imported: BTreeMap<String, Module> = BTreeMap::new();
         let mut at = 0;
         while at < tokens.len() {
             let is_part = sources.contains_key(&[&module[..], &tokens[at..=at]].concat());
-            let is_begin = ["crate", "super", "self"].contains(&&*tokens[at]) || is_part;
+            let is_begin =
+                ["crate", "super", "self"].contains(&&*tokens[at]) || is_part || imported.contains_key(&tokens[at]);
             let is_inner = at > 0 && ["::", "."].contains(&&*tokens[at - 1]);
             if !is_begin || is_inner || tokens.get(at + 1).is_none_or(|token| token != "::") {
                 at += 1;
                 continue;
             }
+            let is_use = at > 0 && tokens[at - 1] == "use";
             let passes_on = at > 1 && tokens[at - 1] == "use" && ["pub", ")"].contains(&&*tokens[at - 2]);
             let mut found = Vec::new();
             at = paths(&tokens, at, &[], &mut found).max(at + 1);
             for path in found {
                 let supers = path.iter().take_while(|word| *word == "super").count();
-                let base = if path[0] == "crate" { &[] } else { &module[..module.len().saturating_sub(supers)] };
+                let base = match imported.get(&path[0]) {
+                    Some(origin) => &origin[..origin.len() - 1],
+                    None if path[0] == "crate" => &[],
+                    None => &module[..module.len().saturating_sub(supers)],
+                };
                 let words = path.into_iter().filter(|word| !["crate", "super", "self"].contains(&&**word));
                 let path: Module = base.iter().cloned().chain(words).collect();
+                if is_use {
+                    imported.extend(path.last().map(|name| (name.clone(), path.clone())));
+                }
                 match path.last().cloned().filter(|_| passes_on) {
                     Some(name) => drop(passed_on.insert([&module[..], &[name]].concat(), path)),
                     None => used.push((module.clone(), path)),
@@ -186,7 +196,9 @@ fn circles_are_found_through_names_that_are_passed_on() {
         file("c", "use crate::{b::{self, Second}, First};"),
     ];
     assert_eq!(circles(uses(&one_way.clone().into())), [""; 0]);
-    let mut both_ways = BTreeMap::from(one_way);
-    both_ways.extend([file("a::deep", "fn f(it: crate::c::Third) {}")]);
-    assert_eq!(circles(uses(&both_ways)), ["a::deep", "b", "c"]);
+    for back in ["fn f(it: crate::c::Third) {}", "use crate::c;\nfn f() { c::deep::go(c::Third) }"] {
+        let mut both_ways = BTreeMap::from(one_way.clone());
+        both_ways.extend([file("a::deep", back)]);
+        assert_eq!(circles(uses(&both_ways)), ["a::deep", "b", "c"], "{back}");
+    }
 }

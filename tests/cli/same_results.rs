@@ -255,16 +255,16 @@ fn recorded_tables_give_the_same_rules() {
 #[test]
 fn guidelines_give_the_same_violations() {
     assert_same!(
-        "guidelines --simulate=planted --ops bcast,allreduce,scatter,barrier --np 4 --sizes 4,1K,256K",
-        "guidelines --simulate --ops all --np 8 --sizes 4,64K --no-remedies",
+        "lab guidelines --simulate=planted --ops bcast,allreduce,scatter,barrier --np 4 --sizes 4,1K,256K",
+        "lab guidelines --simulate --ops all --np 8 --sizes 4,64K --no-remedies",
     );
 }
 
 #[test]
 fn instruments_give_the_same_numbers() {
     assert_same!(
-        "model --simulate --simulated-slots 5 --sizes 1K,32K,256K",
-        "irregular --simulate --simulated-slots 5 --ops gather --sizes 4K:64K --launches 2 --calls 20",
+        "lab model --simulate --simulated-slots 5 --sizes 1K,32K,256K",
+        "lab irregular --simulate --simulated-slots 5 --ops gather --sizes 4K:64K --launches 2 --calls 20",
     );
 }
 
@@ -276,7 +276,7 @@ fn studies_give_the_same_times() {
                 bcast = ['binomial', 'pipeline', 'chan:short', 'chan:long']\n";
     fs::write(&definition, text).unwrap();
     let out = results.scratch.path().join("study");
-    let line = format!("study {} --simulate --budget none --out", definition.display());
+    let line = format!("lab study {} --simulate --budget none --out", definition.display());
     collrules(&line, &out).exits(0);
     results.describe(&out);
     insta::assert_snapshot!(results.text);

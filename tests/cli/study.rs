@@ -28,7 +28,7 @@ fn patterns_are_timed_beside_cells_and_give_bounds() {
         let scratch = tempfile::tempdir().unwrap();
         let (definition, out) = (scratch.path().join("study.toml"), scratch.path().join("out"));
         fs::write(&definition, DEFINITION).unwrap();
-        let mut command = mpi.collrules("study --oversubscribe --out", &out);
+        let mut command = mpi.collrules("lab study --oversubscribe --out", &out);
         Ran::from(command.arg(&definition).output().unwrap()).exits(0);
         let samples = fs::read_to_string(out.join("samples.csv")).unwrap();
         let of_patterns: Vec<&str> = samples.lines().filter(|line| line.contains(",pattern:")).collect();

@@ -152,7 +152,7 @@ fn mockups_of_nodes_are_timed_on_several_hosts() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("check");
         let arguments =
-            "guidelines --np 3,4 --sizes 20,8200 --only lane,hier --no-remedies --launches 1 --budget 60s --out";
+            "lab guidelines --np 3,4 --sizes 20,8200 --only lane,hier --no-remedies --launches 1 --budget 60s --out";
         let ran = on_hosts(mpi, "--hosts 2 --slots 2", arguments, &out);
         assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
         let found: Checked = serde_json::from_str(&fs::read_to_string(out.join("guidelines.json")).unwrap()).unwrap();
@@ -371,7 +371,7 @@ fn a_slow_host_is_named_with_its_rate() {
             let out = scratch.path().join("model");
             let hosts = "--hosts 4 --bandwidth 200mbit,200mbit,200mbit,100mbit";
             let han = if mpi.is_before(5) { "" } else { "--disable-han" };
-            let arguments = format!("model --sizes 4K,32K,128K,512K --budget {budget}s --launches 3 {han} --out");
+            let arguments = format!("lab model --sizes 4K,32K,128K,512K --budget {budget}s --launches 3 {han} --out");
             let ran = on_hosts(mpi, hosts, &arguments, &out);
             let model: Model = serde_json::from_str(&fs::read_to_string(out.join("model.json")).unwrap()).unwrap();
             let slow: Vec<u32> =

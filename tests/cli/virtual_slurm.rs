@@ -107,6 +107,36 @@ fn jobs_that_were_ended_go_on() {
     assert!(jobs.starts_with(&["1".to_owned(), "2".to_owned()]) && jobs.len() >= 2, "{jobs:?}");
 }
 
+/// `doctor` names the second component of a job, and with its remedy ranks start in both.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn jobs_of_two_components_start_in_both() {
+    if !is_possible() {
+        return;
+    }
+    alone_under_each_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let remedy = match mpi.is_before(5) {
+            true => "--mca plm rsh --mca ras ^slurm",
+            false => "--prtemca plm ssh --prtemca ras ^slurm",
+        };
+        let hosts = format!("{NAME}1:2,{NAME}2:2,{NAME}3:1");
+        // The agent of the virtual cluster in place of ssh.
+        let lines = format!(
+            "export OMPI_MCA_plm_rsh_agent=/run/collrules-virtual-cluster/{NAME}/agent\n\
+             export PRTE_MCA_plm_ssh_agent=$OMPI_MCA_plm_rsh_agent\n\
+             cat > $OUT/job.sh <<'X'\n#!/bin/bash\n#SBATCH -N2 -n4\n#SBATCH hetjob\n#SBATCH -N1 -n1\n\
+             $C doctor > $OUT/alone\n$C doctor --mpirun-args '--host {hosts} {remedy}' > $OUT/all\nX\n\
+             sbatch --wait -o $OUT/log $OUT/job.sh || true; cat $OUT/log"
+        );
+        in_slurm("--hosts 3 --slots 2", Some(mpi), scratch.path(), &lines).exits(0);
+        let doctor = |name: &str| fs::read_to_string(scratch.path().join(name)).unwrap();
+        let (alone, all) = (doctor("alone"), doctor("all"));
+        assert!(alone.contains("2 components") && alone.contains("4 slots on 2 hosts"), "{alone}");
+        assert!(all.contains("5 slots on 3 hosts") && all.contains("collrules can measure here"), "{all}");
+    });
+}
+
 /// Each job of an array has a run of its own.
 #[test]
 #[ignore = "part of `make test-all`"]

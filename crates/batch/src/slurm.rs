@@ -44,25 +44,24 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     // From 22.05 on `srun` does not take the job's --cpus-per-task for its steps.
     let cores = here.variable("SLURM_CPUS_PER_TASK").filter(|_| here.variable(CORES).is_none());
     environment.extend(cores.map(|cores| (CORES.to_owned(), cores)));
-    let unused = components(here).into_iter().collect();
+    let unused = describe_components(here).into_iter().collect();
     Some(JobFacts { environment, own: srun(here, slots), others: others(here, &id), unused, allocation })
 }
 
 /// A sentence about the other components of a heterogeneous job: mpirun and srun start jobs in the first one, whose
-/// variables have no suffix. Slurm before 20.02 names them packs.
-fn components(here: &dyn Here) -> Option<String> {
+/// variables have no suffix. Slurm before 20.02 names them packs. `srun --het-group=0,1` is no remedy: of Slurm 22.05.8 it
+/// passes its input to rank 0 in some launches only, so that jobs hang.
+fn describe_components(here: &dyn Here) -> Option<String> {
     let count = |kind: &str| here.number(&format!("SLURM_{kind}_SIZE")).filter(|count| *count > 1);
     let (kind, count) = ["HET", "PACK"].into_iter().find_map(|kind| Some((kind, count(kind)?)))?;
     let nodes = |component: u32| here.number(&format!("SLURM_JOB_NUM_NODES_{kind}_GROUP_{component}"));
     let described = |component| nodes(component).map_or("?".to_owned(), |nodes| nodes.to_string());
     let described: Vec<String> = (0..count).map(described).collect();
-    let groups: Vec<String> = (0..count).map(|component| component.to_string()).collect();
     Some(format!(
-        "the job has {count} components, of {} nodes, and jobs start in the first one alone; \
-         --launcher 'srun --{}-group={} --mpi=pmix' starts them in all",
+        "the job has {count} components, of {} nodes, and jobs start in the first one alone; --mpirun-args '--host \
+         NODE:SLOTS,... --mca plm rsh --mca ras ^slurm' starts them on the named nodes over ssh (Open MPI 5: --prtemca \
+         plm ssh --prtemca ras ^slurm)",
         described.join(" and "),
-        kind.to_ascii_lowercase(),
-        groups.join(","),
     ))
 }
 
@@ -230,8 +229,7 @@ mod tests {
             let names = [format!("{kind}_SIZE"), format!("JOB_NUM_NODES_{kind}_GROUP_0")].map(|it| name(&it));
             let second = name(&format!("JOB_NUM_NODES_{kind}_GROUP_1"));
             let said = unused(&[(&names[0], "2"), (&names[1], "3"), (&second, "1")]);
-            let group = format!("--{}-group=0,1 ", kind.to_lowercase());
-            assert!(said.len() == 1 && said[0].contains("of 3 and 1 nodes") && said[0].contains(&group), "{said:?}");
+            assert!(said.len() == 1 && said[0].contains("2 components, of 3 and 1 nodes"), "{said:?}");
         }
     }
 

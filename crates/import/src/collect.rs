@@ -1,62 +1,25 @@
 //! Combines files to one set of timings: the contents, the file names, and the user's options.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::words::some;
 use collrules_rules::{Collective, Release};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::columns::HeaderDefaults;
+use super::content::{self, Content};
 use super::facts::{Facts, combine};
-use super::finding::{Finding, FindingCode};
+use super::finding::{Finding, FindingCode, ImportError};
 use super::formats::{ImportFormat, Size};
-use super::imported::Imported;
 use super::names::{self, PathFacts};
-use super::pattern::NamePattern;
-use super::plausible::{self, PROCESS_BANDWIDTH};
-use super::raw::{BenchmarkOutput, ImportFault, Parsed, Raw, fault};
+use super::options::Options;
+use super::raw::{Parsed, Raw};
 use super::statement::{self, Stated, Statement};
-use super::{content, duplicates, places, reader, values};
-use crate::error::ImportError;
+use super::timing::{self, Imported};
+use super::{comparable, plausible, reader};
 use collrules_record::findings::Statistic;
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, CandidateName, Cell};
-
-/// Options of the user for an import.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The release of Open MPI whose algorithm numbers are meant.
-    pub release: Release,
-    /// Facts that hold for all files.
-    pub facts: Facts,
-    /// Pattern of file names, in addition to the usual forms.
-    pub pattern: Option<NamePattern>,
-    /// Units of time per second, for columns that name no unit.
-    pub per_second: Option<f64>,
-    /// The time to import if there are several; if none is named, that of the slowest rank if all have it, else the mean over
-    /// ranks.
-    pub time: Option<Statistic>,
-    /// True if timings with a warning are left out.
-    pub leave_out_flagged: bool,
-    /// Bytes per second that one process of the measured machine can send or receive at most.
-    pub process_bandwidth: f64,
-}
-
-impl Options {
-    /// Options with the release alone.
-    pub fn new(release: Release) -> Self {
-        Self {
-            release,
-            facts: Facts::default(),
-            pattern: None,
-            per_second: None,
-            time: None,
-            leave_out_flagged: false,
-            process_bandwidth: PROCESS_BANDWIDTH,
-        }
-    }
-}
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,9 +63,6 @@ pub struct Importer {
     findings: Vec<Finding>,
     /// Points that have an unusable value.
     lost: BTreeSet<(Cell, Candidate)>,
-    /// The place of a timing with buffers in the memory of a device, and of one with others.
-    on_device: Option<String>,
-    on_host: Option<String>,
     /// True if a name matched the pattern.
     matched: bool,
     /// The directory of the Open MPI that commands in files name.
@@ -124,8 +84,6 @@ impl Importer {
             timings: Vec::new(),
             findings: Vec::new(),
             lost: BTreeSet::new(),
-            on_device: None,
-            on_host: None,
             matched: false,
             installation: None,
             refused: 0,
@@ -134,9 +92,7 @@ impl Importer {
 
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
-        let text = content::unpacked(bytes).ok()?;
-        let given = HeaderDefaults { facts: &Facts::default(), per_second: None, time: None };
-        match reader::read(&content::without_prefix(&content::plain(&String::from_utf8_lossy(&text))).1, &given) {
+        match reader::read(&content::decode(bytes).ok()?.text, &Options::new(Release::V5_0)) {
             Ok(parsed) => parsed.format,
             Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
             // A header with a fault.
@@ -146,7 +102,7 @@ impl Importer {
 
     /// Reports a file that is skipped on purpose.
     pub fn pass_over(&mut self, file: &str, why: &str) {
-        self.report(file, None, fault(FindingCode::PassedOver, why).of_timings(0));
+        self.report(file, Finding::new(FindingCode::PassedOver, why));
     }
 
     /// Reads a file. `parts` are the parts of its path that may describe its content. Returns true if its timings are
@@ -156,45 +112,37 @@ impl Importer {
     pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> bool {
         self.add_file(file, parts, bytes).unwrap_or_else(|why| {
             let (line, why) = why.split();
-            let refused = std::mem::take(&mut self.refused);
-            self.report(file, line, fault(FindingCode::UnusableFile, why.to_string()).of_timings(refused));
+            let timings = std::mem::take(&mut self.refused);
+            let finding = Finding::new(FindingCode::UnusableFile, why.to_string()).of_timings(timings);
+            self.report(file, Finding { line, ..finding });
             false
         })
     }
 
     pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<bool, ImportError> {
-        let mut text = content::unpacked(bytes)?;
-        if text.contains(&0) {
-            return Err(ImportError::NotText);
-        }
-        let unfinished = content::cut_unfinished(&mut text);
-        // Names and warnings may be in any encoding; numbers are ASCII.
-        let lossy = String::from_utf8_lossy(&text);
-        let lossy = content::plain(&lossy);
-        let (prefix, lossy) = content::without_prefix(&lossy);
-        let mut crc = Crc::new();
-        crc.update(bytes);
-        let options = &self.options;
-        let described = options.pattern.as_ref().and_then(|pattern| pattern.facts(&parts.join("/")));
-        let matched = options.pattern.as_ref().filter(|_| described.is_some()).map_or(0, NamePattern::directories);
+        let Content { text, findings } = content::decode(bytes)?;
+        let release = self.options.release;
+        let pattern = self.options.pattern.as_ref();
+        let described = pattern.and_then(|pattern| Some((pattern.facts(&parts.join("/"))?, pattern.directories())));
         self.matched |= described.is_some();
-        let mut name = names::facts(parts, options.release);
-        name.facts = described.unwrap_or_default().or(name.facts);
+        let (described, directories) = described.unwrap_or_default();
+        let mut name = names::facts(parts, release);
+        name.facts = described.or(name.facts);
+        // A table need not have what the name or the options say.
+        let facts = self.options.facts.clone().or(name.facts.clone());
         if let Some(library) = name.library {
             self.pass_over(file, &format!("its path names {library}, whose algorithms are not those of Open MPI"));
             return Ok(false);
         }
-        // A table need not have what the name or the options say.
-        let facts = options.facts.clone().or(name.facts.clone());
-        let given = HeaderDefaults { facts: &facts, per_second: options.per_second, time: options.time };
-        let mut parsed = reader::read(&lossy, &given)?;
-        let of_path = statement::read(1, &parts.join("/").replace('_', " "));
-        let version = of_path.into_iter().find(|statement| matches!(statement.fact, Stated::Version(_)));
-        parsed.outputs.iter_mut().for_each(|output| output.stated.extend(version.clone()));
-        let format = parsed.format.unwrap_or(ImportFormat::Table);
+        let mut parsed = reader::read(&text, &Options { facts, ..self.options.clone() })?;
+        let mut of_path = statement::read(1, &parts.join("/").replace('_', " "));
+        of_path.retain(|statement| matches!(statement.fact, Stated::Version(_)));
+        parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
+        let mut crc = Crc::new();
+        crc.update(bytes);
         let source = SourceFile {
             file: file.to_owned(),
-            format,
+            format: parsed.format.unwrap_or(ImportFormat::Table),
             bytes: bytes.len() as u64,
             crc32: format!("{:08x}", crc.sum()),
             timings: 0,
@@ -202,14 +150,10 @@ impl Importer {
         if self.is_copy(&source, &name.facts) {
             return Ok(true);
         }
-        parsed.faults.extend(unfinished.map(|(line, fault)| (Some(line), fault)));
-        parsed.faults.extend(prefix.map(|prefix| {
-            let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
-            (None, fault(FindingCode::StrayLines, what))
-        }));
+        parsed.findings.extend(findings);
         let before = self.timings.len();
         self.take(source, &name, parsed)?;
-        self.names.push((name.facts, places::place(file, matched, self.options.release)));
+        self.names.push((name.facts, comparable::place(file, directories, release)));
         Ok(self.timings.len() > before)
     }
 
@@ -229,95 +173,67 @@ impl Importer {
             }
             (None, None) => return false,
         };
-        self.report(&source.file, None, fault(code, what).of_timings(0));
+        self.report(&source.file, Finding::new(code, what).of_timings(0));
         code == FindingCode::Duplicate
     }
 
-    /// Completes the facts of a file with those of its name and of the user.
+    /// Takes the timings of a file, with the facts of its name and of the user.
     fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
-        let index = self.sources.len();
-        let (given, release) = (self.options.facts.clone(), self.options.release);
-        let complete = |content: &Facts| {
-            let (facts, note) = combine(&given, content, &name.facts, release)?;
-            Ok((needed(facts, name)?, note))
-        };
-        let Parsed { outputs, banners, mut faults, .. } = parsed;
+        let Parsed { outputs, banners, mut findings, .. } = parsed;
         self.refused = outputs.iter().map(|output| output.raws.len()).sum::<usize>()
-            + faults.iter().map(|(_, fault)| fault.timings).sum::<usize>();
-        let mut timings = Vec::new();
-        let mut notes = BTreeSet::new();
-        let mut empty: Option<(u64, usize)> = None;
-        let mut given_alone = BTreeSet::new();
-        for BenchmarkOutput { raws, stated, .. } in outputs {
-            self.install(&stated)?;
-            let mut known: Option<(Facts, Result<_, String>)> = None;
-            for raw in raws {
-                // Rows in a row mostly say the same beside their numbers.
-                let (_, needed) = match known.take().filter(|(facts, _)| *facts == raw.facts) {
-                    Some(same) => known.insert(same),
-                    None => {
-                        let completed = complete(&raw.facts);
-                        if let Ok((needed, _)) = &completed {
-                            agree(&stated, &raw.facts, needed, release)?;
-                            given_alone.extend(given.beyond(&raw.facts));
+            + findings.iter().map(|finding| finding.timings).sum::<usize>();
+        let (mut timings, mut notes, mut given_alone) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        // Rows without use, with the first one's line and their number.
+        let mut unused: BTreeMap<(FindingCode, String), (u64, usize)> = BTreeMap::new();
+        for output in &outputs {
+            self.compare_installations(&output.stated)?;
+            for rows in output.raws.chunk_by(|a, b| a.facts == b.facts) {
+                let content = &rows[0].facts;
+                let completed = self.complete(content, &output.stated, name);
+                if let Ok((subject, note)) = &completed {
+                    subject.compare(&output.stated, content, self.options.release)?;
+                    given_alone.extend(self.options.facts.beyond(content));
+                    notes.extend(note.clone());
+                }
+                for raw in rows {
+                    let timing = match &completed {
+                        Ok((subject, _)) => self.timing(raw, subject)?,
+                        Err(why) if content.algorithm.is_some() => Err(Finding::new(FindingCode::BadRow, why)),
+                        Err(why) => Err(Finding::new(FindingCode::UnusableFile, why)),
+                    };
+                    match timing {
+                        Ok(timing) => timings.push(timing),
+                        Err(finding) if finding.lost.is_some() => findings.push(finding),
+                        Err(Finding { code, message, .. }) => {
+                            unused.entry((code, message)).or_insert((raw.line, 0)).1 += 1;
                         }
-                        known.insert((raw.facts.clone(), completed))
                     }
-                };
-                let cell = needed.as_ref().map_err(String::clone).and_then(|(needed, _)| needed.cell(raw.size));
-                let (Ok((needed, note)), Ok(cell)) = (&*needed, &cell) else {
-                    let is_row = needed.is_err() && raw.facts.algorithm.is_some();
-                    let code = if is_row { FindingCode::BadRow } else { FindingCode::UnusableFile };
-                    let why = cell.err().unwrap_or_default();
-                    match faults.last_mut() {
-                        Some((_, last)) if last.code == code && last.what == why => last.timings += 1,
-                        _ => faults.push((Some(raw.line), fault(code, why).of_timings(1))),
-                    }
-                    continue;
-                };
-                notes.extend(note.clone());
-                if cell.collective.has_sizes() && cell.bytes == Bytes(0) {
-                    empty.get_or_insert((raw.line, 0)).1 += 1;
-                    continue;
                 }
-                let is_average = self.options.time == Some(Statistic::RankAverage);
-                if let Some(disorder) = values::check(&raw, *cell, is_average).map_err(|why| why.at(raw.line))? {
-                    faults.push((Some(raw.line), disorder.about(raw.facts, raw.size)));
-                    continue;
-                }
-                let seen = if raw.is_on_device { &mut self.on_device } else { &mut self.on_host };
-                seen.get_or_insert_with(|| format!("line {} of {}", raw.line, source.file));
-                let Raw { line, round, times, is_median, .. } = raw;
-                let NeededFacts { candidate, launch, .. } = *needed;
-                let cell = *cell;
-                timings.push(Imported { source: index, line, cell, candidate, launch, round, times, is_median });
             }
         }
+        findings.extend(
+            unused.into_iter().map(|((code, what), (line, count))| Finding::new(code, what).at(line).of_timings(count)),
+        );
         if banners.len() > 1 && !given_alone.is_empty() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
-            let what = format!(
-                "outputs begin on lines {}, and all of them are taken to have the given {}",
-                some(&lines, NAMED_LINES),
-                given_alone.into_iter().collect::<Vec<_>>().join(" and "),
-            );
-            faults.push((None, fault(FindingCode::SeveralOutputs, what).of_timings(0)));
+            let given = given_alone.into_iter().collect::<Vec<_>>().join(" and ");
+            let lines = some(&lines, NAMED_LINES);
+            let what = format!("outputs begin on lines {lines}, and all of them are taken to have the given {given}");
+            findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
-        faults.extend(notes.into_iter().map(|note| (None, fault(FindingCode::PassedOver, note).of_timings(0))));
-        if let Some((line, count)) = empty {
-            let what = format!("no data, for which no algorithm runs ({count} such rows)");
-            faults.push((Some(line), fault(FindingCode::NoData, what).of_timings(count)));
-        }
-        for (facts, size) in faults.iter().filter_map(|(_, fault)| fault.lost.as_ref()) {
-            if let Ok((needed, _)) = complete(facts)
-                && let Ok(cell) = needed.cell(*size)
-            {
-                self.lost.insert((cell, needed.candidate));
-            }
-        }
-        if timings.is_empty() && faults.is_empty() {
+        findings.extend(notes.into_iter().map(|note| Finding::new(FindingCode::PassedOver, note)));
+        if timings.is_empty() && findings.is_empty() {
             return Err(ImportError::NoTimings);
         }
-        faults.into_iter().for_each(|(line, fault)| self.report(&source.file, line, fault));
+        for finding in findings {
+            if let Some((facts, size)) = finding.lost.as_deref()
+                && let Ok((subject, _)) = self.complete(facts, outputs.iter().flat_map(|it| &it.stated), name)
+                && let Ok(cell) = subject.cell(*size)
+            {
+                self.lost.insert((cell, subject.candidate));
+            }
+            self.report(&source.file, finding);
+        }
         self.refused = 0;
         source.timings = timings.len();
         self.sources.push(source);
@@ -325,81 +241,128 @@ impl Importer {
         Ok(())
     }
 
-    /// Compares the installation of Open MPI that lines around outputs name.
-    fn install(&mut self, stated: &[Statement]) -> Result<(), ImportError> {
-        for Statement { line, text, fact } in stated {
-            let Stated::Installation(path) = fact else { continue };
+    /// The facts of a timing, from the content, the name, the options and else the lines around the output, with a note
+    /// about a name that is not believed; or the options that supply missing ones.
+    fn complete<'a>(
+        &self,
+        content: &Facts,
+        stated: impl IntoIterator<Item = &'a Statement>,
+        name: &PathFacts,
+    ) -> Result<(CompleteFacts, Option<String>), String> {
+        let (facts, note) = combine(&self.options.facts, content, &name.facts, self.options.release)?;
+        let Facts { collective, ranks, algorithm, launch } = facts.or(statement::supplied(stated));
+        if let (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) =
+            (collective, ranks, &algorithm)
+        {
+            let (candidate, launch) = (*candidate, launch.unwrap_or(0));
+            return Ok((CompleteFacts { collective, ranks, candidate, launch }, note));
+        }
+        let lacks = [
+            (collective.is_none(), "which collective it is (--collective NAME)"),
+            (ranks.is_none(), "how many ranks took part (--np N)"),
+            (algorithm.is_none(), "which algorithm ran (--algorithm ID or NAME, 0 for Open MPI's own choice)"),
+        ];
+        let lacks: Vec<&str> = lacks.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect();
+        let unread = name.unread.as_ref().map_or(String::new(), |(part, word)| {
+            format!("; `{part}` is not believed, since its word `{word}` is unknown")
+        });
+        let lacks = lacks.join(", nor ");
+        Err(format!(
+            "neither the content nor the file name says {lacks}{unread}; --name-pattern says how to read names"
+        ))
+    }
+
+    /// The timing of a row, or the reason why it is not used.
+    fn timing(&self, raw: &Raw, facts: &CompleteFacts) -> Result<Result<Imported, Finding>, ImportError> {
+        let cell = match facts.cell(raw.size) {
+            Ok(cell) if cell.collective.has_sizes() && cell.bytes == Bytes(0) => {
+                return Ok(Err(Finding::new(FindingCode::NoData, "no data, for which no algorithm runs")));
+            }
+            Ok(cell) => cell,
+            Err(why) => return Ok(Err(Finding::new(FindingCode::UnusableFile, why))),
+        };
+        let is_average = self.options.time == Some(Statistic::RankAverage);
+        if let Some(disorder) =
+            timing::check(raw.times, (raw.step, raw.calls), cell, is_average).map_err(|why| why.at(raw.line))?
+        {
+            return Ok(Err(disorder.at(raw.line).about(raw.facts.clone(), raw.size)));
+        }
+        let Raw { line, round, times, is_median, is_on_device, .. } = *raw;
+        let CompleteFacts { candidate, launch, .. } = *facts;
+        let source = self.sources.len();
+        Ok(Ok(Imported { source, line, cell, candidate, launch, round, times, is_median, is_on_device }))
+    }
+
+    /// Compares the installations of Open MPI that lines around outputs name.
+    fn compare_installations(&mut self, stated: &[Statement]) -> Result<(), ImportError> {
+        for statement in stated {
+            let Stated::Installation(path) = &statement.fact else { continue };
             let known = self.installation.get_or_insert_with(|| path.clone());
             if known != path {
-                let why = format!("other timings are of the Open MPI in {known}");
-                return Err(ImportError::Contradicted { why, text: text.clone() }.at(*line));
+                return Err(statement.error(&format!("other timings are of the Open MPI in {known}")));
             }
         }
         Ok(())
     }
 
-    fn report(&mut self, file: &str, line: Option<u64>, fault: ImportFault) {
-        self.findings.push(finding(file, line, fault, true));
+    fn report(&mut self, file: &str, finding: Finding) {
+        self.findings.push(Finding { file: file.to_owned(), lost: None, ..finding });
     }
 
     /// Combines all files: resolves duplicates, and looks for implausible values.
     pub fn finish(self) -> Result<Import, ImportError> {
-        let Self { options, mut sources, names, timings, mut findings, lost, matched, on_device, on_host, .. } = self;
+        let Self { options, mut sources, names, timings, mut findings, lost, matched, .. } = self;
+        let release = options.release;
         if options.pattern.is_some() && !matched {
             return Err(ImportError::NoMatch);
         }
-        if let (Some(device), Some(host)) = (on_device, on_host) {
+        let first = |is_on_device| {
+            let first = timings.iter().find(|timing| timing.is_on_device == is_on_device)?;
+            Some(format!("line {} of {}", first.line, sources[first.source].file))
+        };
+        if let (Some(device), Some(host)) = (first(true), first(false)) {
             return Err(ImportError::MixedMemory { device, host });
         }
-        let place = |timing: &Imported| match sources.len() {
-            1 => timing.line.to_string(),
-            _ => format!("{} of {}", timing.line, sources[timing.source].file),
-        };
-        let named = findings.iter().filter_map(|finding| named_default(&finding.file, options.release));
-        let named: Vec<Collective> = named.collect();
-        let mut report = |timing: &Imported, fault: ImportFault| {
-            findings.push(finding(&sources[timing.source].file, Some(timing.line), fault, true));
-        };
         let with_default = |timings: &[Imported]| -> BTreeSet<Collective> {
             let defaults = timings.iter().filter(|timing| timing.candidate == Candidate::Builtin);
             defaults.map(|timing| timing.cell.collective).collect()
         };
         let mut undefaulted = with_default(&timings);
         undefaulted.extend(lost.iter().filter(|(_, it)| *it == Candidate::Builtin).map(|(cell, _)| cell.collective));
-        undefaulted.extend(named);
-        let timings = places::keep_apart(timings, &names, place, &mut report);
-        let mut timings = duplicates::settle(timings, place, |timing, code, what| report(timing, fault(code, what)));
-        timings.sort_by_key(|timing| (timing.cell, timing.candidate, timing.launch, timing.round));
-        let by_place = |findings: &mut Vec<Finding>| {
-            findings.sort_by(|a, b| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code)));
+        undefaulted.extend(findings.iter().filter_map(|finding| named_default(&finding.file, release)));
+        let place = |timing: &Imported| match sources.len() {
+            1 => timing.line.to_string(),
+            _ => format!("{} of {}", timing.line, sources[timing.source].file),
         };
+        let located = |timing: &Imported, finding: Finding| Finding {
+            file: sources[timing.source].file.clone(),
+            ..finding.at(timing.line)
+        };
+        let mut report = |timing: &Imported, finding| findings.push(located(timing, finding));
+        let timings = comparable::keep_apart(timings, &names, place, &mut report);
+        let mut timings = comparable::settle(timings, place, &mut report);
+        let by_place = |a: &Finding, b: &Finding| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code));
+        findings.sort_by(by_place);
         if timings.is_empty() {
-            by_place(&mut findings);
             return Err(ImportError::Nothing { findings });
         }
-        let (left, known) = (with_default(&timings), timings.iter().map(|timing| timing.cell.collective));
-        let known: BTreeSet<Collective> = known.collect();
-        undefaulted.retain(|collective| known.contains(collective) && !left.contains(collective));
-        if let Some(collective) = undefaulted.pop_first() {
-            by_place(&mut findings);
+        let left = with_default(&timings);
+        let is_left = |collective| timings.iter().any(|timing| timing.cell.collective == collective);
+        if let Some(collective) = undefaulted.into_iter().find(|it| is_left(*it) && !left.contains(it)) {
             return Err(ImportError::NoDefault { collective, findings });
         }
         let statistic = statistic(&timings, options.time)?;
-        let suspicions = plausible::check(&timings, statistic, options.release, options.process_bandwidth, &lost);
         let mut keep = vec![true; timings.len()];
-        for suspicion in suspicions {
-            let timing = &timings[suspicion.place];
-            if options.leave_out_flagged {
-                suspicion.timings.iter().for_each(|place| keep[*place] = false);
-            }
-            let fault = fault(suspicion.code, suspicion.what).of_timings(suspicion.timings.len());
-            let found = finding(&sources[timing.source].file, Some(timing.line), fault, options.leave_out_flagged);
-            let mut points: Vec<(Cell, Candidate)> =
-                suspicion.timings.iter().map(|place| (timings[*place].cell, timings[*place].candidate)).collect();
+        for suspicion in plausible::check(&timings, statistic, release, options.process_bandwidth, &lost) {
+            let concerned = suspicion.timings.iter().map(|place| (timings[*place].cell, timings[*place].candidate));
+            let mut points: Vec<(Cell, Candidate)> = concerned.collect();
             points.dedup();
-            findings.push(Finding { points, ..found });
+            let left_out = options.leave_out_flagged && !suspicion.timings.is_empty();
+            let finding = Finding::new(suspicion.code, suspicion.what).of_timings(suspicion.timings.len());
+            findings.push(Finding { points, left_out, ..located(&timings[suspicion.place], finding) });
+            suspicion.timings.iter().for_each(|place| keep[*place] &= !left_out);
         }
-        by_place(&mut findings);
+        findings.sort_by(by_place);
         let mut kept = keep.into_iter();
         timings.retain(|_| kept.next() == Some(true));
         if timings.is_empty() {
@@ -417,68 +380,27 @@ fn named_default(file: &str, release: Release) -> Option<Collective> {
     collective.filter(|it| algorithm.is_some_and(|name| name.candidate(release, *it) == Ok(Candidate::Builtin)))
 }
 
-fn finding(file: &str, line: Option<u64>, fault: ImportFault, left_out: bool) -> Finding {
-    let ImportFault { code, what: message, timings, .. } = fault;
-    Finding {
-        code,
-        severity: code.severity(),
-        file: file.to_owned(),
-        line,
-        message,
-        timings,
-        left_out: left_out && timings > 0,
-        points: Vec::new(),
-    }
-}
-
-/// Compares what lines around an output state with what is assumed about its rows.
-fn agree(stated: &[Statement], content: &Facts, needed: &NeededFacts, release: Release) -> Result<(), ImportError> {
-    let NeededFacts { collective, ranks, candidate, .. } = *needed;
-    for statement in stated {
-        if let Some(why) = statement.contradiction(content, ranks, (collective, candidate), release) {
-            return Err(ImportError::Contradicted { why, text: statement.text.clone() }.at(statement.line));
-        }
-    }
-    Ok(())
-}
-
 /// Facts that a timing needs.
-struct NeededFacts {
+struct CompleteFacts {
     collective: Collective,
     ranks: Ranks,
     candidate: Candidate,
     launch: u32,
 }
 
-impl NeededFacts {
-    fn cell(&self, size: Size) -> Result<Cell, String> {
+impl CompleteFacts {
+    fn cell(&self, size: Size) -> Result<Cell, &'static str> {
         let Self { collective, ranks, .. } = *self;
         Ok(Cell { collective, ranks, bytes: size.message(collective, ranks)? })
     }
-}
 
-/// The needed facts, or the options that supply the missing ones.
-fn needed(facts: Facts, name: &PathFacts) -> Result<NeededFacts, String> {
-    let Facts { collective, ranks, algorithm, launch } = facts;
-    let lacks = [
-        (collective.is_none(), "which collective it is (--collective NAME)"),
-        (ranks.is_none(), "how many ranks took part (--np N)"),
-        (algorithm.is_none(), "which algorithm ran (--algorithm ID or NAME, 0 for Open MPI's own choice)"),
-    ];
-    match (collective, ranks, algorithm) {
-        (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) => {
-            Ok(NeededFacts { collective, ranks, candidate, launch: launch.unwrap_or(0) })
-        }
-        _ => {
-            let lacks: Vec<&str> = lacks.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect();
-            let lacks = lacks.join(", nor ");
-            let unread = name.unread.as_ref().map_or(String::new(), |(part, word)| {
-                format!("; `{part}` is not believed, since its word `{word}` is unknown")
-            });
-            Err(format!(
-                "neither the content nor the file name says {lacks}{unread}; --name-pattern says how to read names"
-            ))
-        }
+    /// Compares what lines around an output state with what is assumed about its rows.
+    fn compare(&self, stated: &[Statement], content: &Facts, release: Release) -> Result<(), ImportError> {
+        let contradiction = |statement: &Statement| {
+            let why = statement.contradiction(content, self.ranks, (self.collective, self.candidate), release)?;
+            Some(statement.error(&why))
+        };
+        stated.iter().find_map(contradiction).map_or(Ok(()), Err)
     }
 }
 

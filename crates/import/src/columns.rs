@@ -1,12 +1,12 @@
 //! Columns of tables: their names in all spellings, their units, and how lines divide into them.
 
-use std::borrow::Cow;
-
 use collrules_record::findings::Statistic;
 use collrules_rules::{Collective, names};
 
-use crate::error::ImportError;
 use crate::facts::Facts;
+use crate::finding::ImportError;
+use crate::group::group;
+use crate::options::Options;
 
 names! {
     /// Content of a column, with the name that messages use, and that tables should have.
@@ -19,6 +19,8 @@ names! {
         Algorithm "algorithm",
         /// A choice, as in our own samples.
         Candidate "candidate",
+        /// The component that carried the calls out.
+        Component "component",
         Ranks "comm_size",
         Bytes "message_bytes",
         /// The bytes that a derived datatype sends, as OSU -D prints them.
@@ -76,80 +78,87 @@ pub(super) struct Columns {
     pub(super) columns: Vec<Column>,
 }
 
-/// Facts, unit and statistic that a header need not name.
-pub(super) struct HeaderDefaults<'a> {
-    pub(super) facts: &'a Facts,
-    pub(super) per_second: Option<f64>,
-    pub(super) time: Option<Statistic>,
-}
-
 /// Columns that only tables of other programs have, in which times and sizes mean something else.
 const FOREIGN: [&str; 4] = ["algbw", "busbw", "redop", "elem_count"];
 
 impl Columns {
-    /// The columns, if a line is a header.
-    pub(super) fn find(line: &str, given: &HeaderDefaults<'_>) -> Option<Result<Self, ImportError>> {
-        let (layout, found) = split_header(line)?;
-        let named = || found.iter().map(|name| Column::named(name)).collect();
+    /// The columns, if a line is a header, which need not name given facts, unit and statistic.
+    pub(super) fn find(line: &str, given: &Options) -> Option<Result<Self, ImportError>> {
+        let (layout, names) = split_header(line)?;
+        let named = || names.iter().map(|name| Column::named(name)).collect();
         let columns = match layout {
-            TableFormat::Algorithms => algorithm_columns(&found),
-            TableFormat::Words if found.iter().any(|name| name == "test") => reprompi_columns(named()),
+            TableFormat::Algorithms => algorithm_columns(&names),
+            TableFormat::Words if names.iter().any(|name| name == "test") => reprompi_columns(named()),
             _ => with_one_time(named(), matches!(layout, TableFormat::Delimited(_)), given.time),
         };
-        Some(Self { layout, columns }.complete(line, given))
+        let mut columns = Self { layout, columns };
+        Some(columns.complete(line, given).map(|()| columns))
     }
 
     /// Checks that the columns are there, each once, with units.
-    fn complete(mut self, line: &str, given: &HeaderDefaults<'_>) -> Result<Self, ImportError> {
+    fn complete(&mut self, line: &str, given: &Options) -> Result<(), ImportError> {
         if line.contains(['\0', '\u{fffd}']) {
             return Err(ImportError::NotText);
         }
-        let is_foreign = |column: &Column| {
+        let is_foreign = |column: &&Column| {
             let words = format!("_{}_", words(&column.name).join("_"));
             FOREIGN.iter().any(|foreign| words.contains(&format!("_{foreign}_")))
         };
-        if let Some(column) = self.columns.iter().find(|column| is_foreign(column) && !self.has(Role::Collective)) {
-            return Err(ImportError::ForeignTable { column: column.name.clone(), header: short(line) });
+        if let Some(Column { name, .. }) = self.columns.iter().find(is_foreign).filter(|_| !self.has(Role::Collective))
+        {
+            let what = "is of another kind of benchmark, and nothing says what its sizes and times are";
+            return Err(ImportError::Doubtful(format!("the column {name} {what}: {}", short(line))));
         }
         if self.layout == TableFormat::Algorithms {
-            return Ok(self);
+            return Ok(());
         }
-        let is_single = |role: &Role| ![Role::Spread, Role::Parameter].contains(role);
-        for (place, column) in self.columns.iter().enumerate() {
-            if let Some(role) = column.role.filter(is_single)
-                && self.columns[..place].iter().any(|other| other.role == Some(role))
-            {
-                return Err(ImportError::RepeatedColumn { column: role.name(), header: short(line) });
+        let roles = self.columns.iter().filter_map(|column| column.role);
+        for (role, columns) in group(roles, |role| *role) {
+            if columns.len() > 1 && ![Role::Spread, Role::Parameter].contains(&role) {
+                let what = format!("the header has the column {role} more than once: {}", short(line));
+                return Err(ImportError::Doubtful(what));
             }
         }
         for column in self.columns.iter_mut().filter(|column| column.is_time() && column.per_second == 0.0) {
-            column.per_second = given.per_second.ok_or_else(|| ImportError::NoUnit(column.name.clone()))?;
+            let name = &column.name;
+            let no_unit =
+                || format!("the column {name} has no unit; name it {name}_us (or _ms, _s, _ns), or give --unit");
+            column.per_second = given.per_second.ok_or_else(|| ImportError::Doubtful(no_unit()))?;
         }
-        let has = |roles: &[Role]| roles.iter().any(|role| self.has(*role));
-        let named = has(&[Role::AlgorithmId, Role::Algorithm, Role::Candidate]);
-        let Facts { collective, ranks, algorithm, .. } = given.facts;
-        let is_table = matches!(self.layout, TableFormat::Delimited(_));
+        let lacks = |roles: &[Role]| !roles.iter().any(|role| self.has(*role));
+        let Facts { collective, ranks, algorithm, .. } = &given.facts;
+        let is_table = self.is_table();
+        let lacks_algorithm = lacks(&ALGORITHMS) && lacks(&[Role::Component]);
         let missing = [
-            (Role::Collective, is_table && collective.is_none() && !self.has(Role::Collective)),
-            (Role::AlgorithmId, is_table && algorithm.is_none() && !named),
-            (Role::Ranks, is_table && ranks.is_none() && !self.has(Role::Ranks)),
+            (Role::Collective, is_table && collective.is_none() && lacks(&[Role::Collective])),
+            (Role::AlgorithmId, is_table && algorithm.is_none() && lacks_algorithm),
+            (Role::Ranks, is_table && ranks.is_none() && lacks(&[Role::Ranks])),
             // A table of barriers alone has no sizes.
-            (Role::Bytes, is_table && collective.is_none_or(Collective::has_sizes) && !has(&SIZES)),
-            (Role::Mean, !has(&[Role::Mean, Role::Median, Role::Max, Role::End])),
+            (Role::Bytes, is_table && collective.is_none_or(Collective::has_sizes) && lacks(&SIZES)),
+            (Role::Mean, lacks(&[Role::Mean, Role::Median, Role::Max, Role::End])),
         ];
-        let missing: Vec<&str> = missing.iter().filter_map(|(role, lacks)| lacks.then_some(role.name())).collect();
-        // Rows may all be of barriers.
-        if missing.is_empty() || self.has(Role::Collective) && missing == [Role::Bytes.name()] {
-            return Ok(self);
+        let missing: Vec<Role> = missing.into_iter().filter_map(|(role, lacks)| lacks.then_some(role)).collect();
+        let maximum = self.columns.iter().map(|column| &column.name).find(|name| is_maximum(&words(name)));
+        match (&missing[..], maximum) {
+            ([], _) => Ok(()),
+            // Rows may all be of barriers.
+            ([Role::Bytes], _) if self.has(Role::Collective) => Ok(()),
+            ([Role::Mean], Some(name)) => Err(ImportError::Doubtful(format!(
+                "nothing says whether the column {name} is the maximum over ranks or over calls, and there is no median \
+                 or mean; --time slowest says that it is the time of the slowest rank",
+            ))),
+            _ => {
+                let missing: Vec<&str> = missing.iter().map(|role| role.name()).collect();
+                let found: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+                let (missing, found) = (missing.join(", "), found.join(", "));
+                Err(ImportError::Doubtful(format!("the header lacks {missing}; it has {found}")))
+            }
         }
-        let maximum = self.columns.iter().find(|column| is_maximum(&column.name));
-        if let ([only], Some(column)) = (&missing[..], maximum)
-            && *only == Role::Mean.name()
-        {
-            return Err(ImportError::UnknownMaximum(column.name.clone()));
-        }
-        let found = self.columns.iter().map(|column| column.name.to_lowercase()).collect();
-        Err(ImportError::MissingColumns { missing, found })
+    }
+
+    /// Returns true if a character stands between fields, as in tables that people make.
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.layout, TableFormat::Delimited(_))
     }
 
     pub(super) fn has(&self, role: Role) -> bool {
@@ -160,56 +169,52 @@ impl Columns {
         self.columns.iter().find(|column| column.role == Some(role))
     }
 
-    /// The fields of a line; none if a quoted value is not closed.
-    pub(super) fn fields<'a>(&self, line: &'a str) -> Option<Vec<Cow<'a, str>>> {
-        match self.layout {
-            TableFormat::Delimited(delimiter) => split_quoted(line, delimiter).map(|mut fields| {
-                // A separator at the end of the line begins no field.
-                if fields.len() == self.columns.len() + 1 && fields.last().is_some_and(|last| last.trim().is_empty()) {
-                    fields.pop();
-                }
-                fields
-            }),
-            TableFormat::Words => {
-                let fields = line.split(|sign: char| sign.is_whitespace() || sign == ',');
-                Some(fields.filter(|field| !field.is_empty()).map(Cow::Borrowed).collect())
-            }
-            TableFormat::Algorithms => {
-                let line = line.replace("No data", NO_DATA);
-                Some(line.split_whitespace().map(|field| Cow::Owned(field.to_owned())).collect())
-            }
+    /// The fields of a line, unless a quoted value is not closed.
+    pub(super) fn fields(&self, line: &str) -> Option<Vec<String>> {
+        let TableFormat::Delimited(delimiter) = self.layout else {
+            let is_derived = self.layout == TableFormat::Algorithms;
+            let fields = if is_derived { line.replace("No data", NO_DATA) } else { line.to_owned() };
+            let fields = fields.split(|sign: char| sign.is_whitespace() || sign == ',');
+            return Some(fields.filter(|field| !field.is_empty()).map(str::to_owned).collect());
+        };
+        let mut fields = split_quoted(line, delimiter)?;
+        // A separator at the end of the line begins no field.
+        if fields.len() == self.columns.len() + 1 && fields.last().is_some_and(|last| last.trim().is_empty()) {
+            fields.pop();
         }
+        Some(fields)
     }
 
     /// Returns true if the fields of a table are a header of names that are not known: none of its numbers is one.
-    pub(super) fn resembles_header(&self, fields: &[Cow<'_, str>]) -> bool {
-        let is_name = |field: &Cow<'_, str>| field.trim().starts_with(char::is_alphabetic);
-        let numbers = [Role::Ranks, Role::Bytes, Role::Count, Role::Mean, Role::Median, Role::Max, Role::Launch];
-        let mut numbers =
-            self.columns.iter().zip(fields).filter(|(it, _)| it.role.is_some_and(|it| numbers.contains(&it)));
-        matches!(self.layout, TableFormat::Delimited(_))
-            && fields.len() > 1
-            && numbers.clone().count() > 1
-            && numbers.all(|(_, field)| is_name(field) && field.parse::<f64>().is_err())
+    pub(super) fn resembles_header(&self, fields: &[String]) -> bool {
+        use Role::{Bytes, Count, Launch, Max, Mean, Median, Ranks};
+        let is_name = |field: &str| field.trim().starts_with(char::is_alphabetic) && field.parse::<f64>().is_err();
+        let numbers =
+            self.columns.iter().zip(fields).filter(|(column, _)| {
+                matches!(column.role, Some(Ranks | Bytes | Count | Mean | Median | Max | Launch))
+            });
+        let numbers: Vec<&String> = numbers.map(|(_, field)| field).collect();
+        self.is_table() && numbers.len() > 1 && numbers.iter().all(|field| is_name(field))
     }
 
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more
     /// processes have sent help message ...`: its first two numbers are numbers, or it has all fields and the first is one.
-    pub(super) fn is_row(&self, fields: &[Cow<'_, str>]) -> bool {
-        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Invalid, Parameter};
-        let is_number = |column: &Column| {
-            !matches!(column.role, Some(Collective | Algorithm | AlgorithmId | Candidate | Check | Invalid | Parameter))
-        };
+    pub(super) fn is_row(&self, fields: &[String]) -> bool {
+        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Component, Invalid, Parameter};
+        let texts = [Collective, Algorithm, AlgorithmId, Candidate, Component, Check, Invalid, Parameter];
+        let is_number = |column: &Column| !column.role.is_some_and(|role| texts.contains(&role));
         let expected = if fields.len() == self.columns.len() { 1 } else { 2 };
         let numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column));
         let mut numbers = numbers.take(expected).peekable();
-        matches!(self.layout, TableFormat::Delimited(_))
-            || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
+        self.is_table() || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
     }
 }
 
 /// A field of a table of ompi-collectives-tuning without a time.
 pub(super) const NO_DATA: &str = "-";
+
+/// Columns that name the algorithm.
+pub(super) const ALGORITHMS: [Role; 3] = [Role::AlgorithmId, Role::Algorithm, Role::Candidate];
 
 /// Columns with the size of a message.
 pub(super) const SIZES: [Role; 3] = [Role::Bytes, Role::Transmitted, Role::Count];
@@ -218,14 +223,11 @@ impl Column {
     /// The column of a name such as `comm_size`, `# Size [B]`, `Avg Latency(us)`, `t_max[usec]`.
     fn named(name: &str) -> Self {
         let words = words(name);
-        let size = |words: &[String]| Some((plain_role(&words.join("_")).filter(|role| SIZES.contains(role))?, 0.0));
         let (last, others) = words.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
-        let unit = per_second(last);
-        let found = plain_role(&words.join("_"))
-            .map(|role| (role, 0.0))
-            .or_else(|| size(others).filter(|_| last == "b"))
-            .or_else(|| Some((time_role(others)?, unit?)))
-            .or_else(|| Some((time_role(&words)?, 0.0)));
+        let in_bytes = || plain_role(others).filter(|role| last == "b" && SIZES.contains(role));
+        let found = plain_role(&words).or_else(in_bytes).map(|role| (role, 0.0));
+        let found =
+            found.or_else(|| Some((time_role(others)?, per_second(last)?))).or_else(|| Some((time_role(&words)?, 0.0)));
         let (role, per_second) = found.map_or((None, 0.0), |(role, per_second)| (Some(role), per_second));
         Self { name: name.trim().to_lowercase(), role, per_second, algorithm: None }
     }
@@ -247,44 +249,37 @@ pub(super) fn words(name: &str) -> Vec<String> {
 fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let text = line.trim_start_matches(['#', ' ', '\u{feff}']).trim();
     let is_comment = line.starts_with('#');
-    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    if let ["Nnodes" | "Nranks", "Message_size", ..] = words[..] {
-        return Some((TableFormat::Algorithms, owned(words)));
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let has = |name: &str| words.iter().any(|word| word == name);
+    if matches!(words.first().map(String::as_str), Some("Nnodes" | "Nranks"))
+        && words.get(1).is_some_and(|it| it == "Message_size")
+    {
+        return Some((TableFormat::Algorithms, words));
     }
     let known = |names: &[String]| names.iter().filter(|name| Column::named(name).role.is_some()).count();
-    let delimited = [',', ';', '\t'].map(|sign| (TableFormat::Delimited(sign), split_quoted(text, sign)));
-    let delimited = delimited.into_iter().filter_map(|(layout, names)| {
-        let mut names: Vec<String> = names?.into_iter().map(|name| name.trim().to_owned()).collect();
+    let delimited = [',', ';', '\t'].into_iter().filter_map(|sign| {
+        let mut names: Vec<String> = split_quoted(text, sign)?.iter().map(|name| name.trim().to_owned()).collect();
         names.truncate(names.iter().rposition(|name| !name.is_empty())? + 1);
-        Some((known(&names), (layout, names)))
+        Some((known(&names), (TableFormat::Delimited(sign), names)))
     });
     // The first of those that divide it into equally many known names.
-    if let Some((count, found)) = delimited.rev().max_by_key(|(known, _)| *known)
-        && count >= 2
-    {
+    if let Some((_, found)) = delimited.rev().max_by_key(|(known, _)| *known).filter(|(known, _)| *known >= 2) {
         return Some(found);
     }
-    let has = |name: &str| words.contains(&name);
-    let is_imb = is_comment && matches!(words[..], ["bytes" | "repetitions", ..]);
-    let is_reprompi = has("test") && (has("count") || has("msize_bytes"));
-    let spaced = text.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
-    let (spaced, words) = (owned(spaced), owned(words));
-    if is_imb || is_reprompi {
+    let is_imb = is_comment && (text.starts_with("bytes ") || text.starts_with("repetitions "));
+    if is_imb || has("test") && (has("count") || has("msize_bytes")) {
         return Some((TableFormat::Words, words));
     }
     let is_table = |names: &[String]| {
         let named: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
         let sized = named.iter().any(|column| column.role == Some(Role::Bytes));
-        named.iter().any(|column| column.is_time() && (sized || column.per_second > 0.0))
+        is_comment && named.iter().any(|column| column.is_time() && (sized || column.per_second > 0.0))
     };
-    let found = [(true, spaced), (known(&words) == words.len() || is_foreign_line(&words), words)];
-    let found = found.into_iter().find(|(may_be, names)| *may_be && is_comment && is_table(names));
+    let is_known = known(&words) == words.len() || FOREIGN.iter().any(|foreign| has(foreign));
+    let spaced = text.split("  ").map(str::trim).filter(|name| !name.is_empty());
+    let spaced: Vec<String> = spaced.map(str::to_owned).collect();
+    let found = [(true, spaced), (is_known, words)].into_iter().find(|(may_be, names)| *may_be && is_table(names));
     found.map(|(_, names)| (TableFormat::Words, names))
-}
-
-fn is_foreign_line(words: &[String]) -> bool {
-    words.iter().any(|word| FOREIGN.contains(&word.as_str()))
 }
 
 /// The columns of `detail.out`, with a time of each algorithm, or `best.out`, with two algorithms and their times.
@@ -322,37 +317,37 @@ fn with_one_time(mut columns: Vec<Column>, is_table: bool, wanted: Option<Statis
     let has = |role: Role| columns.iter().any(|column| column.role == Some(role));
     let (has_median, is_repeated) = (has(Role::Median), has(Role::Median) || has(Role::Spread));
     let is_wanted = wanted.is_some_and(|wanted| wanted != Statistic::RankAverage);
-    let over_ranks = |column: &Column| is_wanted || names_ranks(&column.name, is_repeated && is_table);
+    let over_ranks = |column: &Column| is_wanted || names_ranks(&words(&column.name), is_repeated && is_table);
     let maxima: Vec<bool> = columns.iter().filter(|column| column.role == Some(Role::Max)).map(over_ranks).collect();
     let has_minimum = maxima.contains(&true) && !maxima.contains(&false);
     for column in &mut columns {
-        column.role = match column.role {
-            Some(Role::Mean) if has_median => Some(Role::Spread),
-            Some(Role::Max) if !over_ranks(column) => Some(Role::Spread),
-            Some(Role::Min) if !has_minimum => Some(Role::Spread),
-            role => role,
+        let is_over_calls = match column.role {
+            Some(Role::Mean) => has_median,
+            Some(Role::Max) => !over_ranks(column),
+            Some(Role::Min) => !has_minimum,
+            _ => false,
         };
+        if is_over_calls {
+            column.role = Some(Role::Spread);
+        }
     }
     columns
 }
 
-/// Splits a line of a table, whose values may be in quotes; none if a quoted value is not closed.
-fn split_quoted(line: &str, delimiter: char) -> Option<Vec<Cow<'_, str>>> {
-    if !line.contains('"') {
-        return Some(line.split(delimiter).map(Cow::Borrowed).collect());
-    }
-    let (mut fields, mut is_quoted) = (vec![String::new()], false);
+/// Splits a line of a table, whose values may be in quotes, unless one of them is not closed.
+fn split_quoted(line: &str, delimiter: char) -> Option<Vec<String>> {
+    let (mut fields, mut field, mut is_quoted) = (Vec::new(), String::new(), false);
     let mut signs = line.chars().peekable();
     while let Some(sign) = signs.next() {
-        match (sign, fields.last_mut()) {
-            ('"', Some(field)) if is_quoted && signs.peek() == Some(&'"') => field.extend(signs.next()),
-            ('"', _) => is_quoted = !is_quoted,
-            (_, _) if sign == delimiter && !is_quoted => fields.push(String::new()),
-            (_, Some(field)) => field.push(sign),
-            (_, None) => {}
+        match sign {
+            '"' if is_quoted && signs.peek() == Some(&'"') => field.extend(signs.next()),
+            '"' => is_quoted = !is_quoted,
+            _ if sign == delimiter && !is_quoted => fields.push(std::mem::take(&mut field)),
+            _ => field.push(sign),
         }
     }
-    (!is_quoted).then(|| fields.into_iter().map(Cow::Owned).collect())
+    fields.push(field);
+    (!is_quoted).then_some(fields)
 }
 
 /// Returns the number of these units per second.
@@ -366,50 +361,55 @@ fn per_second(unit: &str) -> Option<f64> {
     }
 }
 
-fn plain_role(name: &str) -> Option<Role> {
-    Some(match name {
-        "collective" | "coll" | "operation" | "op" | "benchmark" | "test" => Role::Collective,
-        "algorithm_id" | "alg_id" | "algo_id" | "algid" | "alg" | "algo" => Role::AlgorithmId,
-        "algorithm" | "algorithm_name" | "alg_name" | "algo_name" => Role::Algorithm,
-        "candidate" => Role::Candidate,
-        "comm_size" | "communicator_size" | "ranks" | "nranks" | "num_ranks" | "np" | "np_total" | "nprocs"
-        | "procs" | "num_procs" | "processes" | "nproc" => Role::Ranks,
-        "message_bytes" | "message_size" | "msg_size" | "msize" | "msize_bytes" | "size" | "size_bytes" | "bytes" => {
-            Role::Bytes
-        }
-        "transmit_size" => Role::Transmitted,
-        "count" => Role::Count,
-        "launch" | "run" | "run_id" | "trial" => Role::Launch,
-        "nrep" => Role::Round,
-        "iterations" | "iters" | "calls" | "repetitions" | "reps" | "n_iter" | "n_iters" | "num_iterations"
-        | "niter" | "samples" | "n_samples" => Role::Calls,
-        "process" => Role::Process,
-        "validation" | "defects" => Role::Check,
-        "errorcode" | "exit_code" | "exitcode" | "exit_status" | "return_code" | "returncode" | "rc" => Role::Invalid,
-        "segsize" | "segment_size" | "segmentsize" | "segment_bytes" | "seg_size" | "fanout" | "fanin" | "faninout"
-        | "fan_out" | "fan_in" | "fan_in_out" | "chains" | "max_requests" => Role::Parameter,
-        _ => return None,
-    })
+/// Spellings of the columns that are no times.
+const SPELLINGS: [(Role, &str); 16] = [
+    (Role::Collective, "collective coll operation op benchmark test"),
+    (Role::AlgorithmId, "algorithm_id alg_id algo_id algid alg algo"),
+    (Role::Algorithm, "algorithm algorithm_name alg_name algo_name"),
+    (Role::Candidate, "candidate"),
+    (Role::Component, "component coll_component"),
+    (
+        Role::Ranks,
+        "comm_size communicator_size ranks nranks num_ranks np np_total nprocs procs num_procs processes nproc",
+    ),
+    (Role::Bytes, "message_bytes message_size msg_size msize msize_bytes size size_bytes bytes"),
+    (Role::Transmitted, "transmit_size"),
+    (Role::Count, "count"),
+    (Role::Launch, "launch run run_id trial"),
+    (Role::Round, "nrep"),
+    (Role::Calls, "iterations iters calls repetitions reps n_iter n_iters num_iterations niter samples n_samples"),
+    (Role::Process, "process"),
+    (Role::Check, "validation defects"),
+    (Role::Invalid, "errorcode exit_code exitcode exit_status return_code returncode rc"),
+    (
+        Role::Parameter,
+        "segsize segment_size segmentsize segment_bytes seg_size fanout fanin faninout fan_out fan_in fan_in_out chains \
+         max_requests",
+    ),
+];
+
+fn plain_role(words: &[String]) -> Option<Role> {
+    let name = words.join("_");
+    let found = SPELLINGS.iter().find(|(_, spellings)| spellings.split(' ').any(|spelling| spelling == name));
+    found.map(|(role, _)| *role)
 }
 
 /// Content of a column of times, by the words of its name without the unit.
 fn time_role(words: &[String]) -> Option<Role> {
-    let joined = words.join("_");
-    match joined.as_str() {
-        "loc_tstart" => return Some(Role::Begin),
-        "loc_tend" => return Some(Role::End),
-        _ => {}
-    }
     let is_time = |word: &&str| ["latency", "lat", "time", "t", "runtime"].contains(word);
     let others: Vec<&str> = words.iter().map(String::as_str).filter(|word| !is_time(word)).collect();
     Some(match others[..] {
         [] if words.iter().any(|word| word != "t") => Role::Mean,
+        ["loc", "tstart"] => Role::Begin,
+        ["loc", "tend"] => Role::End,
         ["avg" | "mean" | "average"] => Role::Mean,
         ["median" | "med" | "p50"] => Role::Median,
         ["min" | "minimum"] => Role::Min,
         ["max" | "maximum"] => Role::Max,
-        _ if names_ranks(&joined, true) => Role::Max,
-        _ if others.iter().any(|word| is_spread(word)) || joined.contains("std_dev") => Role::Spread,
+        _ if names_ranks(words, true) => Role::Max,
+        _ if others.iter().any(|word| is_spread(word)) || others.windows(2).any(|pair| pair == ["std", "dev"]) => {
+            Role::Spread
+        }
         _ => return None,
     })
 }
@@ -418,26 +418,28 @@ fn time_role(words: &[String]) -> Option<Role> {
 fn is_spread(word: &str) -> bool {
     let bare = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
     let is_quantile = bare.len() < word.len() && ["p", "q", "pct"].contains(&bare);
-    let names =
-        ["std", "stddev", "stdev", "sd", "var", "variance", "deviation", "sem", "stderr", "cv", "iqr", "mad", "ci"];
-    let quantiles = ["percentile", "quantile", "quartile", "confidence", "median"];
-    is_quantile || names.contains(&bare) || quantiles.contains(&bare)
+    let names = "std stddev stdev sd var variance deviation sem stderr cv iqr mad ci percentile quantile quartile \
+                 confidence median";
+    is_quantile || names.split(' ').any(|name| name == bare)
+}
+
+pub(super) fn has_word(words: &[String], known: &[&str]) -> bool {
+    words.iter().any(|word| known.contains(&word.as_str()))
 }
 
 /// Returns true if a name is that of a maximum.
-fn is_maximum(name: &str) -> bool {
-    words(name).iter().any(|word| ["max", "maximum"].contains(&word.as_str()))
+fn is_maximum(words: &[String]) -> bool {
+    has_word(words, &["max", "maximum"])
 }
 
 /// Returns true if the name of a maximum says that it is over ranks: `slowest`, `max_over_ranks`, IMB's `t_max`, and OSU's
 /// `Max Latency` unless statistics over calls stand next to it.
-fn names_ranks(name: &str, is_repeated: bool) -> bool {
-    let words = words(name);
-    let has = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
-    has(&["slowest"])
-        || has(&["max", "maximum"]) && has(&["rank", "ranks", "process", "processes", "proc", "procs"])
-        || matches!(&words[..], [t, max, ..] if t == "t" && max == "max")
-        || !is_repeated && matches!(&words[..], [max, latency, ..] if max == "max" && latency == "latency")
+fn names_ranks(words: &[String], is_repeated: bool) -> bool {
+    let begins = |known: [&str; 2]| words.len() > 1 && words[..2] == known;
+    has_word(words, &["slowest"])
+        || is_maximum(words) && has_word(words, &["rank", "ranks", "process", "processes", "proc", "procs"])
+        || begins(["t", "max"])
+        || !is_repeated && begins(["max", "latency"])
 }
 
 /// Largest number of characters of a line that a message shows.

@@ -1,6 +1,5 @@
-//! Contents of files: unpacked, without a byte order mark, and whole lines only.
+//! Contents of files: unpacked, whole lines of text, as a terminal shows them.
 
-use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -10,9 +9,7 @@ use std::sync::LazyLock;
 use flate2::read::MultiGzDecoder;
 use regex::Regex;
 
-use crate::error::ImportError;
-use crate::finding::FindingCode;
-use crate::raw::{ImportFault, fault};
+use crate::finding::{Finding, FindingCode, ImportError};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -21,7 +18,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// MB.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// The path that stands for standard input.
+/// The path of standard input.
 pub(super) const STDIN: &str = "-";
 
 /// Reads a file, or standard input for `-`, of at most [`MOST_BYTES`]. Refuses devices and named pipes, which may never
@@ -41,8 +38,15 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a file: unpacked, without a byte order mark.
-pub(super) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
+/// Text of a file: unpacked, in lines, and without a byte order mark.
+pub(super) struct Content {
+    pub(super) text: String,
+    /// Findings about a prefix of all lines, and about a last line that is cut off.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Decodes the content of a file.
+pub(super) fn decode(bytes: &[u8]) -> Result<Content, ImportError> {
     let mut text = Vec::new();
     if bytes.starts_with(&GZIP_MAGIC) {
         limited(MultiGzDecoder::new(bytes), &mut text).map_err(|cause| match cause.kind() {
@@ -55,11 +59,22 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
     if text.starts_with(BYTE_ORDER_MARK) {
         text.drain(..BYTE_ORDER_MARK.len());
     }
-    Ok(text)
+    if text.contains(&0) {
+        return Err(ImportError::NotText);
+    }
+    let unfinished = cut_unfinished(&mut text);
+    // Names and warnings may be in any encoding; numbers are ASCII.
+    let lossy = String::from_utf8_lossy(&text);
+    let (prefix, text) = without_prefix(&plain(&lossy));
+    let prefix = prefix.map(|prefix| {
+        let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
+        Finding::new(FindingCode::StrayLines, what)
+    });
+    Ok(Content { text, findings: unfinished.into_iter().chain(prefix).collect() })
 }
 
 /// Reads to the end; an error if there are more than [`MOST_BYTES`].
-pub(super) fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
+fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
     reader.take(MOST_BYTES + 1).read_to_end(bytes)?;
     if bytes.len() as u64 <= MOST_BYTES {
         return Ok(());
@@ -69,43 +84,39 @@ pub(super) fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> 
 }
 
 /// A text as a terminal shows it: without colours, and of lines that were overwritten the last text.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
+fn plain(text: &str) -> String {
     static COLOUR: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").expect("an expression that a test compiles"));
-    let text = COLOUR.replace_all(text, "");
-    if !text.contains('\r') {
-        return text;
-    }
     let last = |line: &str| line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default().to_owned();
-    let lines = text.split('\n').map(last);
-    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
+    COLOUR.replace_all(text, "").split('\n').map(last).collect::<Vec<_>>().join("\n")
 }
 
 /// A text without a prefix that all of its lines have, such as `[1,0]<stdout>:`, `0: `, a time or `> `, and the first
 /// line's prefix. Prefixes may differ in their digits. They are recognized in front of the first `#`.
-pub(super) fn without_prefix(text: &str) -> (Option<String>, Cow<'_, str>) {
-    let found = text.lines().find_map(|line| line.split_once('#')).map(|(prefix, _)| prefix);
-    let Some(prefix) = found.filter(|prefix| !prefix.trim().is_empty()) else { return (None, Cow::Borrowed(text)) };
+fn without_prefix(text: &str) -> (Option<String>, String) {
     let shape =
         |text: &str| text.chars().map(|sign| if sign.is_ascii_digit() { '0' } else { sign }).collect::<String>();
-    let own = shape(prefix.trim_end());
-    let rest =
-        |line: &str| line.get(..own.len()).filter(|begin| shape(begin) == own).map(|_| line[own.len()..].to_owned());
-    let stripped: Option<Vec<String>> =
-        text.lines().map(|line| if line.trim().is_empty() { Some(String::new()) } else { rest(line) }).collect();
-    match stripped {
-        Some(lines) => (Some(prefix.trim().to_owned()), Cow::Owned(lines.join("\n") + "\n")),
-        None => (None, Cow::Borrowed(text)),
-    }
+    let found = text.lines().find_map(|line| line.split_once('#')).map(|(prefix, _)| prefix.trim_end());
+    let stripped = found.filter(|prefix| !prefix.is_empty()).and_then(|prefix| {
+        let own = shape(prefix);
+        let rest = |line: &str| {
+            let begin = line.get(..own.len()).filter(|begin| shape(begin) == own);
+            begin
+                .map(|_| line[own.len()..].to_owned() + "\n")
+                .or_else(|| line.trim().is_empty().then(|| "\n".to_owned()))
+        };
+        Some((Some(prefix.trim().to_owned()), text.lines().map(rest).collect::<Option<String>>()?))
+    });
+    stripped.unwrap_or_else(|| (None, text.to_owned()))
 }
 
 /// Cuts off a last line that has no line end: the file may have been cut off within it, and `70` may have been `7000`.
-/// Returns its number and what is wrong with it. A text of one line is left as it is.
-pub(super) fn cut_unfinished(text: &mut Vec<u8>) -> Option<(u64, ImportFault)> {
+/// Returns a finding about it. A text of one line is left as it is.
+fn cut_unfinished(text: &mut Vec<u8>) -> Option<Finding> {
     let end = text.iter().rposition(|byte| *byte == b'\n')? + 1;
     let is_finished = text[end..].trim_ascii().is_empty();
     text.truncate(end);
     let line = text.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
     let what = "the last line has no line end, so that its values may be cut off; end it if it is complete";
-    (!is_finished).then(|| (line, fault(FindingCode::BadRow, what)))
+    (!is_finished).then(|| Finding::new(FindingCode::BadRow, what).at(line))
 }

@@ -3,7 +3,7 @@
 use collrules_rules::{Collective, Release};
 
 use collrules_record::CandidateName;
-use collrules_record::units::{Ranks, Seconds};
+use collrules_record::units::Ranks;
 
 /// Facts from one source; unknown ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,17 +16,6 @@ pub struct Facts {
     pub algorithm: Option<CandidateName>,
     /// The start of the MPI job.
     pub launch: Option<u32>,
-}
-
-/// Times over ranks in seconds, as far as a file has them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TimeStatistics {
-    /// Of the slowest rank.
-    pub max: Option<Seconds>,
-    /// Of the fastest rank.
-    pub min: Option<Seconds>,
-    /// The mean over ranks.
-    pub mean: Option<Seconds>,
 }
 
 /// Combines facts of the options, the content and the file name. Options and content must agree. A name that contradicts
@@ -80,20 +69,19 @@ impl Facts {
     /// The first fact about which others differ. The release and the collective tell whether a name and a number mean the
     /// same algorithm.
     fn difference(&self, others: &Self, release: Release, collective: Option<Collective>) -> Option<String> {
-        let differ = |what: &str, own: Option<String>, other: Option<String>| {
-            let (own, other) = (own?, other?);
-            (own != other).then(|| format!("{what}: {own} and {other}"))
-        };
-        let text = |value: Option<u32>| value.map(|value| value.to_string());
         let algorithm = |facts: &Self| {
             let candidate = facts.algorithm.as_ref()?.candidate(release, collective?);
             Some(candidate.map_or_else(|why| why, |candidate| candidate.to_string()))
         };
-        let name = |facts: &Self| facts.collective.map(|collective| collective.name().to_owned());
-        differ("the collective", name(self), name(others))
-            .or_else(|| differ("the number of ranks", text(self.ranks.map(|n| n.0)), text(others.ranks.map(|n| n.0))))
-            .or_else(|| differ("the algorithm", algorithm(self), algorithm(others)))
-            .or_else(|| differ("the launch", text(self.launch), text(others.launch)))
+        let texts = |facts: &Self| {
+            let (collective, ranks) = (facts.collective.map(|it| it.to_string()), facts.ranks.map(|it| it.to_string()));
+            [collective, ranks, algorithm(facts), facts.launch.map(|it| it.to_string())]
+        };
+        let names = ["the collective", "the number of ranks", "the algorithm", "the launch"];
+        names.into_iter().zip(texts(self)).zip(texts(others)).find_map(|((what, own), other)| {
+            let (own, other) = (own?, other?);
+            (own != other).then(|| format!("{what}: {own} and {other}"))
+        })
     }
 }
 

@@ -1,11 +1,15 @@
-//! Findings of an importer: always reported, never repaired.
+//! Findings of an importer, always reported, never repaired; and errors about files that cannot be used at all.
 
-use std::fmt;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
 use collrules_record::{Candidate, Cell};
-use collrules_rules::names;
+use collrules_rules::words::first_lines;
+use collrules_rules::{Collective, names};
+
+use super::facts::Facts;
+use super::formats::Size;
 
 names! {
     /// Kind of finding, rows first, then suspicious numbers. Text forms are stable: programs may look for them.
@@ -93,9 +97,55 @@ pub struct Finding {
     /// The points of those timings, if they are implausible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<(Cell, Candidate)>,
+    /// Facts and size of the lost timing of a row, if the file has them.
+    #[serde(skip)]
+    pub(super) lost: Option<Box<(Facts, Size)>>,
 }
 
+/// Number of characters at each end of a message that are kept if it is longer: lines that it quotes may have megabytes.
+const KEPT: usize = 500;
+
 impl Finding {
+    /// A finding about the timing of a row, which is left out, or about lines and files.
+    pub(super) fn new(code: FindingCode, what: impl Into<String>) -> Self {
+        let mut message = what.into();
+        let from = message.char_indices().nth(KEPT).map(|(place, _)| place);
+        let to = message.char_indices().rev().nth(KEPT).map(|(place, _)| place);
+        if let (Some(from), Some(to)) = (from, to)
+            && from < to
+        {
+            message.replace_range(from..to, " … ");
+        }
+        let timings = usize::from(code.is_of_row());
+        let (severity, file) = (code.severity(), String::new());
+        Self {
+            code,
+            severity,
+            file,
+            line: None,
+            message,
+            timings,
+            left_out: timings > 0,
+            points: Vec::new(),
+            lost: None,
+        }
+    }
+
+    /// Names the line.
+    pub(super) fn at(self, line: u64) -> Self {
+        Self { line: Some(line), ..self }
+    }
+
+    /// Sets the number of timings, which are left out.
+    pub(super) fn of_timings(self, timings: usize) -> Self {
+        Self { timings, left_out: timings > 0, ..self }
+    }
+
+    /// Adds facts and size of the lost timing.
+    pub(super) fn about(self, facts: Facts, size: Size) -> Self {
+        Self { lost: Some(Box::new((facts, size))), ..self }
+    }
+
     /// Findings as text; those that differ in their lines alone are one, with a count.
     pub fn describe_all<'a>(findings: impl IntoIterator<Item = &'a Self>) -> Vec<String> {
         let mut described: Vec<(&Self, usize)> = Vec::new();
@@ -117,6 +167,11 @@ impl Finding {
 }
 
 impl FindingCode {
+    /// Returns true if the finding is about a row.
+    fn is_of_row(self) -> bool {
+        self <= Self::InvalidMeasurement
+    }
+
     /// Returns true if the finding is about a suspicious number rather than about a row.
     pub fn is_suspicion(self) -> bool {
         self >= Self::Gap
@@ -147,4 +202,112 @@ impl fmt::Display for Finding {
             _ => Ok(()),
         }
     }
+}
+
+/// Reason why nothing can be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Reading failed, perhaps after some rows.
+    #[error("the table cannot be read to its end, and no part of it is used: {0}")]
+    Read(io::Error),
+    /// Unpacking failed, perhaps after some rows.
+    #[error("the gzip data is damaged or cut off, and no part of the table is used: {0}")]
+    Gzip(io::Error),
+    /// The header is not text: another kind of file, or not UTF-8.
+    #[error("this is no table: it begins with neither UTF-8 text nor gzip data")]
+    NotText,
+    /// The file is empty.
+    #[error("the file is empty")]
+    Empty,
+    /// The format is unknown.
+    #[error(
+        "its format is unknown: it is neither text of OSU, IMB-MPI1 or ReproMPI, nor detail.out or best.out of \
+         ompi-collectives-tuning, nor a table with named columns; it begins {0}"
+    )]
+    Unknown(String),
+    /// A file of a known format without a timing, used or not.
+    #[error("it has no timings")]
+    NoTimings,
+    /// A header, a line or a value leaves in doubt what all timings of the file mean.
+    #[error("{0}")]
+    Doubtful(String),
+    /// An error at a line.
+    #[error("line {line}: {cause}")]
+    At {
+        /// The line.
+        line: u64,
+        /// The error.
+        cause: Box<ImportError>,
+    },
+    /// Some timings are of the slowest rank only, and others are averages only.
+    #[error(
+        "some timings are of the slowest rank and others are averaged over ranks, and they cannot be compared; import \
+         them separately"
+    )]
+    MixedTimes,
+    /// Some times are medians over calls, and others are means.
+    #[error(
+        "some times are medians over calls and others are means, and they cannot be compared; import them separately"
+    )]
+    MixedMedians,
+    /// Buffers of some timings are in the memory of a device, and those of others are not.
+    #[error(
+        "{device} was measured with buffers in the memory of a device and {host} was not, and they cannot be compared; \
+         import them separately"
+    )]
+    MixedMemory {
+        /// The place of a timing with buffers in the memory of a device.
+        device: String,
+        /// The place of a timing with other buffers.
+        host: String,
+    },
+    /// The wanted time is missing somewhere.
+    #[error("not every timing has a time {0}; leave out --time, or import the files that have it separately")]
+    NoSuchTime(&'static str),
+    /// No file name matches the user's pattern.
+    #[error(
+        "no file has a name as --name-pattern describes it; a pattern has to match the end of the path, with its \
+         directories and its ending"
+    )]
+    NoMatch,
+    /// Not one timing is left.
+    #[error("no timing can be used{}", reasons(findings))]
+    Nothing {
+        /// Findings about the timings that cannot be used.
+        findings: Vec<Finding>,
+    },
+    /// Not one timing of the default is left, so that nothing can be compared with it.
+    #[error("no timing of Open MPI's default {collective} can be used{}", reasons(findings))]
+    NoDefault {
+        /// The collective.
+        collective: Collective,
+        /// Findings about the timings that cannot be used.
+        findings: Vec<Finding>,
+    },
+}
+
+impl ImportError {
+    /// Adds the line, unless it is the first.
+    pub(super) fn at(self, line: u64) -> Self {
+        if line == 1 { self } else { Self::At { line, cause: Box::new(self) } }
+    }
+
+    /// The line, if there is one, and the error.
+    pub(super) fn split(self) -> (Option<u64>, Self) {
+        match self {
+            Self::At { line, cause } => (Some(line), *cause),
+            other => (None, other),
+        }
+    }
+}
+
+/// The worst findings, each on a line of its own.
+fn reasons(findings: &[Finding]) -> String {
+    const NAMED: usize = 5;
+    let mut worst: Vec<&Finding> = findings.iter().filter(|finding| finding.severity > FindingSeverity::Note).collect();
+    if worst.is_empty() {
+        worst = findings.iter().collect();
+    }
+    let lines = first_lines(Finding::describe_all(worst), NAMED);
+    if lines.is_empty() { String::new() } else { format!(":\n  {}", lines.join("\n  ")) }
 }

@@ -1,7 +1,7 @@
 //! The programs whose output is read: their marks, and the meaning of their sizes.
 //!
 //! Message sizes are those of [`collrules_rules::metric`]. Programs print other sizes in the two reduce-scatters alone,
-//! so [`BenchmarkProgram::meaning`] is about these; the guide has the same table, with sources.
+//! so [`Meaning`] is about these; the guide has the same table, with sources.
 
 use collrules_rules::{Collective, names};
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,8 @@ names! {
 pub(super) enum HeaderLine {
     /// The begin of a benchmark's output: what ran, and the name of the test.
     Test,
+    /// Like `Test`, in OSU's form without its name, such as that of mpi4py's benchmarks.
+    NamelessTest,
     /// The begin of the output of a program, with its version.
     Program,
     /// Number of ranks.
@@ -49,88 +51,43 @@ pub(super) enum HeaderLine {
     Algorithm,
 }
 
-/// A program whose output is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BenchmarkProgram {
-    /// The OSU micro-benchmarks, and `collrules lab bench`, which prints the same sizes.
-    Osu,
-    /// Text in OSU's form without its name, such as that of mpi4py's benchmarks.
-    Nameless,
-    /// IMB-MPI1.
-    Imb,
-    /// ReproMPI.
-    Reprompi,
-    /// ompi-collectives-tuning, whose tables have times of OSU or IMB.
-    Tuning,
-    /// A table with named columns.
-    Table,
-}
-
 /// The beginnings of lines. The part in front of `|` belongs to the mark, the rest to its value.
-const MARKS: [(&str, BenchmarkProgram, HeaderLine); 13] = [
-    ("# OSU |", BenchmarkProgram::Osu, HeaderLine::Test),
-    ("# collrules |", BenchmarkProgram::Osu, HeaderLine::Test),
-    ("# |MPI ", BenchmarkProgram::Nameless, HeaderLine::Test),
-    ("# Datatype:|", BenchmarkProgram::Osu, HeaderLine::Datatype),
-    ("#    Intel(R) MPI Benchmarks |", BenchmarkProgram::Imb, HeaderLine::Program),
-    ("#    Intel (R) MPI Benchmark|", BenchmarkProgram::Imb, HeaderLine::Program),
-    ("# Benchmarking |", BenchmarkProgram::Imb, HeaderLine::Test),
-    ("# #processes =|", BenchmarkProgram::Imb, HeaderLine::Ranks),
-    ("# processes =|", BenchmarkProgram::Imb, HeaderLine::Ranks),
-    ("#Command-line arguments|", BenchmarkProgram::Reprompi, HeaderLine::Program),
-    ("#@nprocs=|", BenchmarkProgram::Reprompi, HeaderLine::Ranks),
-    ("#@datatype_size_bytes=|", BenchmarkProgram::Reprompi, HeaderLine::Element),
+const MARKS: [(&str, ImportFormat, HeaderLine); 13] = [
+    ("# OSU |", ImportFormat::Osu, HeaderLine::Test),
+    ("# collrules |", ImportFormat::Osu, HeaderLine::Test),
+    ("# |MPI ", ImportFormat::Osu, HeaderLine::NamelessTest),
+    ("# Datatype:|", ImportFormat::Osu, HeaderLine::Datatype),
+    ("#    Intel(R) MPI Benchmarks |", ImportFormat::Imb, HeaderLine::Program),
+    ("#    Intel (R) MPI Benchmark|", ImportFormat::Imb, HeaderLine::Program),
+    ("# Benchmarking |", ImportFormat::Imb, HeaderLine::Test),
+    ("# #processes =|", ImportFormat::Imb, HeaderLine::Ranks),
+    ("# processes =|", ImportFormat::Imb, HeaderLine::Ranks),
+    ("#Command-line arguments|", ImportFormat::Reprompi, HeaderLine::Program),
+    ("#@nprocs=|", ImportFormat::Reprompi, HeaderLine::Ranks),
+    ("#@datatype_size_bytes=|", ImportFormat::Reprompi, HeaderLine::Element),
     // PGMPITuneLib, at the end of the output of any benchmark, with the bytes of one rank.
-    ("#@pgmpi alg |MPI_", BenchmarkProgram::Reprompi, HeaderLine::Algorithm),
+    ("#@pgmpi alg |MPI_", ImportFormat::Reprompi, HeaderLine::Algorithm),
 ];
 
 /// The mark of a line, and its value.
-pub(super) fn mark(line: &str) -> Option<(BenchmarkProgram, HeaderLine, &str)> {
+pub(super) fn mark(line: &str) -> Option<(ImportFormat, HeaderLine, &str)> {
     if line.contains("VALIDATION ERROR") {
-        return Some((BenchmarkProgram::Osu, HeaderLine::WrongData, line));
+        return Some((ImportFormat::Osu, HeaderLine::WrongData, line));
     }
     // Of IMB with -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
     if line.contains(": Error ") && line.contains(",size =") && line.contains(",sample #") {
-        return Some((BenchmarkProgram::Imb, HeaderLine::WrongData, line));
+        return Some((ImportFormat::Imb, HeaderLine::WrongData, line));
     }
     if line.starts_with('#') && line.contains(" groups of ") {
-        return Some((BenchmarkProgram::Imb, HeaderLine::Groups, line));
+        return Some((ImportFormat::Imb, HeaderLine::Groups, line));
     }
-    MARKS.iter().find_map(|(begin, program, mark)| {
+    MARKS.iter().find_map(|(begin, format, mark)| {
         let (own, value) = begin.split_once('|')?;
         let rest = line.strip_prefix(own).filter(|rest| rest.starts_with(value))?;
         // Other lines of the kind `# MPI Version : 3.1` name no test.
-        let is_test = *program != BenchmarkProgram::Nameless || rest.contains(" Test");
-        is_test.then(|| (*program, *mark, rest.trim()))
+        let is_test = *mark != HeaderLine::NamelessTest || rest.contains(" Test");
+        is_test.then(|| (*format, *mark, rest.trim()))
     })
-}
-
-impl BenchmarkProgram {
-    /// The format that files of the program are reported as.
-    pub(super) fn format(self) -> ImportFormat {
-        match self {
-            Self::Osu | Self::Nameless => ImportFormat::Osu,
-            Self::Imb => ImportFormat::Imb,
-            Self::Reprompi => ImportFormat::Reprompi,
-            Self::Tuning => ImportFormat::Detail,
-            Self::Table => ImportFormat::Table,
-        }
-    }
-
-    /// The meaning of its sizes. IMB changed it with a version, as year and update.
-    pub(super) fn meaning(self, version: Option<(u32, u32)>, collective: Option<Collective>) -> Meaning {
-        match self {
-            Self::Osu => Meaning::Whole,
-            Self::Imb if collective == Some(Collective::ReduceScatterBlock) => Meaning::PerRank,
-            Self::Imb => match version {
-                None => Meaning::Unknown,
-                Some(version) if version >= (2019, 1) => Meaning::PerRank,
-                Some(_) => Meaning::Whole,
-            },
-            Self::Reprompi => Meaning::PerRank,
-            Self::Nameless | Self::Tuning | Self::Table => Meaning::Unknown,
-        }
-    }
 }
 
 /// Meaning of a printed size in the two reduce-scatters.
@@ -144,6 +101,20 @@ pub(super) enum Meaning {
     PerRank,
     /// Unknown.
     Unknown,
+}
+
+impl Meaning {
+    /// The meaning of the sizes of a format. IMB changed it with a version, as year and update.
+    pub(super) fn of(format: ImportFormat, version: Option<(u32, u32)>, collective: Option<Collective>) -> Self {
+        match (format, version) {
+            (ImportFormat::Osu, _) => Self::Whole,
+            (ImportFormat::Reprompi, _) => Self::PerRank,
+            (ImportFormat::Imb, _) if collective == Some(Collective::ReduceScatterBlock) => Self::PerRank,
+            (ImportFormat::Imb, Some(version)) if version >= (2019, 1) => Self::PerRank,
+            (ImportFormat::Imb, Some(_)) => Self::Whole,
+            _ => Self::Unknown,
+        }
+    }
 }
 
 /// A printed size.

@@ -10,26 +10,27 @@
 //! | `reader`, `row`, `columns` | one loop over the lines of any format; a row; a header |
 //! | `content` | contents of files: uncompressed, whole lines, not too large |
 //! | `names`, `pattern` | facts in the names of files |
-//! | `statement` | what lines around outputs state |
-//! | `facts`, `values` | combining facts of content, names and options; the times of a row |
+//! | `statement` | statements of lines around outputs |
+//! | `facts`, `options` | combining facts of content, names and options |
+//! | `timing` | a timing, and whether it is possible |
+//! | `unread` | columns that are not read |
 //! | `collect`, `walk` | combining files to one set of timings |
-//! | `places`, `duplicates` | which timings are compared; rows about the same point |
+//! | `comparable`, `group` | choice of the timings that are compared; grouping by a key |
 //! | `plausible` | implausible numbers |
-//! | `finding`, `manifest` | problems of an import, and its files |
+//! | `finding`, `manifest` | findings and errors of an import; its files |
 
 mod collect;
 mod columns;
+mod comparable;
 mod content;
-mod duplicates;
-mod error;
 mod facts;
 mod finding;
 mod formats;
-mod imported;
+mod group;
 mod manifest;
 mod names;
+mod options;
 mod pattern;
-mod places;
 mod plausible;
 mod raw;
 mod reader;
@@ -37,19 +38,19 @@ mod row;
 mod statement;
 #[cfg(test)]
 mod tests;
-mod values;
+mod timing;
+mod unread;
 mod walk;
 
-pub use collect::{Import, Importer, Options, SourceFile};
+pub use collect::{Import, Importer, SourceFile};
 pub use content::{MOST_BYTES, read_file};
-pub use error::ImportError;
-pub use facts::{Facts, TimeStatistics};
-pub use finding::{Finding, FindingCode, FindingSeverity};
+pub use facts::Facts;
+pub use finding::{Finding, FindingCode, FindingSeverity, ImportError};
 pub use formats::ImportFormat;
-pub use imported::Imported;
 pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks};
+pub use options::{Options, PROCESS_BANDWIDTH};
 pub use pattern::NamePattern;
-pub use plausible::PROCESS_BANDWIDTH;
+pub use timing::{Imported, TimeStatistics};
 pub use walk::{CannotRead, add_all};
 
 /// The timings of one table; `name` is that of its file. A table that cannot be read to its end is an error as a

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collect::{Import, SourceFile};
 use super::finding::{Finding, FindingSeverity};
-use super::imported::Imported;
+use super::timing::Imported;
 
 /// The version of `import.json` that this version writes.
 const REPORT_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };

@@ -36,7 +36,7 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
     let mut found = PathFacts::default();
     let mut is_ours = false;
     for (place, part) in parts.iter().enumerate().rev() {
-        let words = words(part);
+        let words = words_of(part);
         // `mvapich2` and `impi2021` name them too.
         let bare: Vec<_> = words.iter().map(|word| word.trim_end_matches(|sign: char| sign.is_ascii_digit())).collect();
         let joined = format!("_{}_", bare.join("_"));
@@ -61,9 +61,14 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
     found
 }
 
+/// The words of a part. Of a parameter such as `coll_tuned_bcast_algorithm` the component is no word for its default.
+fn words_of(part: &str) -> Vec<String> {
+    words(&part.to_lowercase().replace("coll_tuned_", ""))
+}
+
 /// Returns true if a directory's name consists of facts, so that it belongs to the timings below it alone.
 pub(super) fn is_fact(part: &str, release: Release) -> bool {
-    let (facts, unknown) = read_part(&words(part), None, true, release);
+    let (facts, unknown) = read_part(&words_of(part), None, true, release);
     unknown.is_none() && facts != Facts::default()
 }
 
@@ -96,11 +101,6 @@ fn read_part(
                 None => Collective::ALL.into_iter().any(named),
             }
         };
-        // `coll_tuned_bcast_algorithm_3`: the component is no word for its default.
-        if let ["coll", "tuned", ..] = rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            rest = &rest[2..];
-            continue;
-        }
         let free = facts.algorithm.is_none() && has_algorithms;
         let taken = if let (None, Some(count)) = (facts.collective, longest(&|name| collective_named(name).is_some())) {
             facts.collective = collective_named(&rest[..count].join("_"));

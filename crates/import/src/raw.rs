@@ -7,10 +7,11 @@ use collrules_record::units::Seconds;
 use collrules_rules::Collective;
 
 use super::columns::Columns;
-use super::facts::{Facts, TimeStatistics};
-use super::finding::FindingCode;
-use super::formats::{BenchmarkProgram, ImportFormat, Size};
+use super::facts::Facts;
+use super::finding::{Finding, FindingCode};
+use super::formats::{ImportFormat, Size};
 use super::statement::Statement;
+use super::timing::TimeStatistics;
 
 /// A timing as read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,12 +34,18 @@ pub(super) struct Raw {
     pub(super) is_process: bool,
     /// True if the mean is a median over calls.
     pub(super) is_median: bool,
+    /// The algorithm's name, if the table has its number too.
+    pub(super) name: Option<String>,
+    /// The columns of a table that are not read, and their values.
+    pub(super) unread: Vec<(String, String)>,
 }
 
 /// Facts that hold for the rows of an output, and the rows.
 #[derive(Debug, Default)]
 pub(super) struct BenchmarkOutput {
-    pub(super) program: Option<BenchmarkProgram>,
+    pub(super) format: Option<ImportFormat>,
+    /// True if it has OSU's form without its name, so that the meaning of its sizes is unknown.
+    pub(super) is_nameless: bool,
     /// Year and update of IMB.
     pub(super) version: Option<(u32, u32)>,
     pub(super) facts: Facts,
@@ -55,88 +62,23 @@ pub(super) struct BenchmarkOutput {
     /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
     pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
     pub(super) raws: Vec<Raw>,
-    /// What lines around it state.
+    /// Statements of the lines around it.
     pub(super) stated: Vec<Statement>,
 }
 
 /// Result of reading a file.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
-    /// The format of the first mark or header; none if there is no such line.
+    /// The format of the first mark or header, if there is one.
     pub(super) format: Option<ImportFormat>,
     pub(super) outputs: Vec<BenchmarkOutput>,
     /// Lines at which a program began.
     pub(super) banners: Vec<u64>,
-    pub(super) faults: Vec<(Option<u64>, ImportFault)>,
-}
-
-/// Reason for leaving out a row or a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ImportFault {
-    pub(super) code: FindingCode,
-    pub(super) what: String,
-    /// Number of timings that are lost.
-    pub(super) timings: usize,
-    /// Facts and size of the lost timing, if the file has them.
-    pub(super) lost: Option<(Facts, Size)>,
-}
-
-pub(super) fn fault(code: FindingCode, what: impl Into<String>) -> ImportFault {
-    let timings = match code {
-        FindingCode::StrayLines | FindingCode::UnusableFile => 0,
-        _ => 1,
-    };
-    ImportFault { code, what: without_middle(what.into()), timings, lost: None }
-}
-
-/// Shortens a message that quotes a line, which may have megabytes, to its beginning and end.
-fn without_middle(what: String) -> String {
-    const KEPT: usize = 500;
-    let from = what.char_indices().nth(KEPT).map(|(at, _)| at);
-    let to = what.char_indices().rev().nth(KEPT).map(|(at, _)| at);
-    match (from, to) {
-        (Some(from), Some(to)) if from < to => format!("{} … {}", &what[..from], &what[to..]),
-        _ => what,
-    }
-}
-
-impl ImportFault {
-    /// Adds the facts of the lost timing.
-    pub(super) fn about(self, facts: Facts, size: Size) -> Self {
-        Self { lost: Some((facts, size)), ..self }
-    }
-
-    /// Sets the number of timings that are lost.
-    pub(super) fn of_timings(self, timings: usize) -> Self {
-        Self { timings, ..self }
-    }
+    pub(super) findings: Vec<Finding>,
 }
 
 impl Parsed {
-    pub(super) fn fault(&mut self, line: u64, code: FindingCode, what: impl Into<String>) {
-        self.faults.push((Some(line), fault(code, what)));
-    }
-}
-
-/// The step between numbers as written, in seconds.
-pub(super) fn step(text: &str, per_second: f64) -> f64 {
-    let decimals =
-        text.split_once('.').map_or(0, |(_, decimals)| decimals.bytes().take_while(u8::is_ascii_digit).count());
-    let decimals = decimals.min(20) as f64;
-    10_f64.powf(-decimals) / per_second
-}
-
-/// Parses a positive time, given its number of units per second.
-pub(super) fn time(text: &str, per_second: f64) -> Result<Seconds, String> {
-    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
-    if !number.is_finite() {
-        return Err(format!("`{text}` is not finite"));
-    }
-    let seconds = number / per_second;
-    match seconds {
-        _ if number < 0.0 => Err(format!("`{text}` is negative")),
-        // What is too small for a number counts as zero.
-        0.0 => Err(format!("`{text}` is zero: no call takes no time")),
-        _ => Ok(Seconds(seconds)),
+    pub(super) fn report(&mut self, line: u64, code: FindingCode, what: impl Into<String>) {
+        self.findings.push(Finding::new(code, what).at(line));
     }
 }

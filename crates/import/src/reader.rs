@@ -6,36 +6,35 @@
 //! ompi-collectives-tuning have means over launches of OSU's or IMB's mean over ranks in microseconds, perhaps with a
 //! standard deviation in parentheses.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use collrules_record::CandidateName;
-use collrules_record::units::{Ranks, Seconds};
+use collrules_record::units::Seconds;
 use collrules_rules::Collective;
 
-use crate::columns::{Columns, HeaderDefaults, Role, TableFormat, quoted, short, words};
-use crate::error::ImportError;
-use crate::facts::{Facts, TimeStatistics, collective_named};
-use crate::finding::FindingCode;
-use crate::formats::{BenchmarkProgram, HeaderLine, ImportFormat, mark};
-use crate::raw::{BenchmarkOutput, Parsed, Raw, fault};
-use crate::row;
+use crate::columns::{Columns, Role, TableFormat, quoted, short};
+use crate::facts::{Facts, collective_named};
+use crate::finding::{Finding, FindingCode, ImportError};
+use crate::formats::{HeaderLine, ImportFormat, mark};
+use crate::group::group;
+use crate::options::Options;
+use crate::raw::{BenchmarkOutput, Parsed, Raw};
 use crate::statement::{self, Stated, Statement};
+use crate::timing::TimeStatistics;
+use crate::{row, unread};
 
 /// Reads text. Facts and a unit that are given need not be in a table.
-pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, ImportError> {
+pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError> {
     let mut reader = Reader {
-        given,
+        options,
+        given: options.clone(),
         parsed: Parsed::default(),
         stray: None,
         output: BenchmarkOutput::default(),
         has_text: false,
         blank: Vec::new(),
+        last_row: 0,
         stated: Vec::new(),
-        over_calls: BTreeSet::new(),
-        compared: HashSet::new(),
-        unread: BTreeMap::new(),
-        numbers: BTreeMap::new(),
     };
     for (line, content) in (1..).zip(text.lines()) {
         reader.line(line, content.trim()).map_err(|why| why.at(line))?;
@@ -45,17 +44,19 @@ pub(super) fn read(text: &str, given: &HeaderDefaults<'_>) -> Result<Parsed, Imp
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         return Err(first.map_or(ImportError::Empty, |first| ImportError::Unknown(short(first))));
     }
-    // What lines behind a single output state is about it too.
+    // Statements behind a single output are about it too.
     if let [only] = &mut reader.parsed.outputs[..] {
         only.stated.append(&mut reader.stated);
     }
-    reader.report_columns()?;
-    reader.refuse_ambiguous();
+    unread::report(&mut reader.parsed)?;
+    unread::refuse_ambiguous(&mut reader.parsed);
     Ok(reader.parsed)
 }
 
 struct Reader<'a> {
-    given: &'a HeaderDefaults<'a>,
+    options: &'a Options,
+    /// The options, with facts that lines in front of a header state.
+    given: Options,
     parsed: Parsed,
     /// Adjoining lines between those of the benchmark, such as warnings of the MPI library: the first, the last, and the
     /// first one's text.
@@ -64,34 +65,13 @@ struct Reader<'a> {
     /// True if a line was neither blank nor a comment.
     has_text: bool,
     blank: Vec<u64>,
-    /// What lines outside of tables stated last.
+    last_row: u64,
+    /// The latest statements of lines outside of tables.
     stated: Vec<Statement>,
-    /// Columns of tables with statistics over calls that are not read.
-    over_calls: BTreeSet<String>,
-    /// Comparisons of the rows of tables so far.
-    compared: HashSet<RowGroup>,
-    /// Columns of tables that are not read, by name.
-    unread: BTreeMap<String, Unread>,
-    /// The numbers and lines of each algorithm name, if the table has both names and numbers.
-    numbers: BTreeMap<(Option<Collective>, String), BTreeMap<u64, String>>,
 }
 
-/// What IMB writes in place of times.
+/// IMB's words in place of times.
 const STOPPED: [&str; 3] = ["time-out.", "out-of-mem.", "int-overflow."];
-
-/// Rows whose times are compared: those of a collective, number of ranks and printed size.
-type RowGroup = (Option<Collective>, Option<Ranks>, u64);
-
-/// The values of a column that is not read.
-#[derive(Default)]
-struct Unread {
-    /// The first value of each comparison.
-    values: HashMap<RowGroup, String>,
-    first: Option<String>,
-    varies: bool,
-    /// Values of one comparison that differ, with the line of the second one.
-    split: Option<(u64, String, String)>,
-}
 
 impl BenchmarkOutput {
     fn pass(&mut self, line: u64, why: String) {
@@ -103,22 +83,22 @@ impl Reader<'_> {
     fn line(&mut self, line: u64, content: &str) -> Result<(), ImportError> {
         if content.is_empty() {
             // A table of IMB ends with a blank line; what follows belongs to no test.
-            if self.output.program == Some(BenchmarkProgram::Imb) && self.output.rows > 0 {
+            if self.output.format == Some(ImportFormat::Imb) && self.output.rows > 0 {
                 self.end();
             }
             self.blank.push(line);
             return Ok(());
         }
         let is_comment = content.starts_with('#');
-        let is_table = self.output.program == Some(BenchmarkProgram::Table);
-        let may_be_header = is_comment || !self.has_text || self.output.program.is_some();
+        let is_table = self.output.format == Some(ImportFormat::Table);
+        let may_be_header = is_comment || !self.has_text || self.output.format.is_some();
         self.has_text |= !is_comment;
-        if let Some((program, mark, value)) = mark(content) {
+        if let Some((format, mark, value)) = mark(content) {
             self.end_stray();
-            self.parsed.format.get_or_insert(program.format());
-            self.output.program.get_or_insert(program);
-            self.mark(line, program, mark, value);
-        } else if let Some(found) = may_be_header.then(|| Columns::find(content, self.given)).flatten() {
+            self.parsed.format.get_or_insert(format);
+            self.output.format.get_or_insert(format);
+            self.mark(line, format, mark, value);
+        } else if let Some(found) = may_be_header.then(|| Columns::find(content, &self.given)).flatten() {
             self.end_stray();
             match found {
                 Ok(columns) => self.header(columns, is_comment),
@@ -138,38 +118,43 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Keeps what a line outside of tables states.
+    /// Keeps the statements of a line outside of tables.
     fn state(&mut self, line: u64, content: &str) {
         for statement in statement::read(line, content) {
-            self.stated.retain(|earlier| !statement.replaces(earlier));
-            self.stated.push(statement);
+            let (replaced, kept): (Vec<_>, Vec<_>) =
+                self.stated.drain(..).partition(|earlier| statement.replaces(earlier));
+            let differs = |earlier: &Statement| earlier.is_disputed || earlier.fact != statement.fact;
+            let is_disputed = replaced.iter().any(|earlier| earlier.line > self.last_row && differs(earlier));
+            self.stated = kept;
+            self.stated.push(Statement { is_disputed, ..statement });
         }
+        self.given.facts = self.options.facts.clone().or(statement::supplied(&self.stated));
     }
 
-    fn mark(&mut self, line: u64, program: BenchmarkProgram, mark: HeaderLine, value: &str) {
+    fn mark(&mut self, line: u64, format: ImportFormat, mark: HeaderLine, value: &str) {
         match mark {
             HeaderLine::Program => {
                 self.end();
                 self.parsed.banners.push(line);
-                self.output.program = Some(program);
-                self.output.version = imb_version(value).filter(|_| program == BenchmarkProgram::Imb);
+                self.output.format = Some(format);
+                self.output.version = imb_version(value).filter(|_| format == ImportFormat::Imb);
                 self.output.is_on_device = value.contains("(GPU)");
             }
-            HeaderLine::Test => {
+            HeaderLine::Test | HeaderLine::NamelessTest => {
                 self.end();
-                // Tests of IMB are within the output of one run.
-                if program != BenchmarkProgram::Imb {
-                    self.parsed.banners.push(line);
-                }
-                let (ran, name) = match program {
-                    BenchmarkProgram::Imb => ("MPI", value),
-                    _ => value.split_once(' ').unwrap_or((value, "")),
+                let (ran, name) = match format {
+                    // Within the output of one run.
+                    ImportFormat::Imb => ("MPI", value),
+                    _ => {
+                        self.parsed.banners.push(line);
+                        value.split_once(' ').unwrap_or((value, ""))
+                    }
                 };
                 let name = name.split(" Latency Test").next().unwrap_or_default().trim();
                 let output = &mut self.output;
                 // Each test of OSU says it; of IMB the whole output does.
-                output.is_on_device &= program == BenchmarkProgram::Imb;
-                output.program = Some(program);
+                output.is_on_device &= format == ImportFormat::Imb;
+                (output.format, output.is_nameless) = (Some(format), mark == HeaderLine::NamelessTest);
                 output.facts.collective = collective_named(name);
                 if ran != "MPI" && !ran.starts_with("MPI-") {
                     output.pass(line, format!("{} is not one of the collectives of Open MPI", short(value)));
@@ -178,7 +163,7 @@ impl Reader<'_> {
                 } else if ran != "MPI" || output.is_on_device {
                     output.is_on_device = true;
                     let what = "its buffers are in the memory of a device";
-                    self.parsed.faults.push((Some(line), fault(FindingCode::DeviceMemory, what).of_timings(0)));
+                    self.parsed.report(line, FindingCode::DeviceMemory, what);
                 }
             }
             HeaderLine::Groups => {
@@ -225,25 +210,20 @@ impl Reader<'_> {
     }
 
     fn header(&mut self, columns: Columns, is_comment: bool) {
-        let program = match columns.layout {
-            TableFormat::Algorithms => BenchmarkProgram::Tuning,
-            TableFormat::Delimited(_) if !is_comment => BenchmarkProgram::Table,
-            TableFormat::Words if !is_comment => BenchmarkProgram::Reprompi,
-            _ => BenchmarkProgram::Nameless,
+        let format = match columns.layout {
+            TableFormat::Algorithms if columns.has(Role::Algorithm) => ImportFormat::Best,
+            TableFormat::Algorithms => ImportFormat::Detail,
+            TableFormat::Delimited(_) if !is_comment => ImportFormat::Table,
+            TableFormat::Words if !is_comment => ImportFormat::Reprompi,
+            _ => ImportFormat::Osu,
         };
         // Behind rows, another header begins another output.
-        if self.output.rows > 0
-            && (program == BenchmarkProgram::Table || self.output.program == Some(BenchmarkProgram::Table))
-        {
+        if self.output.rows > 0 && [Some(format), self.output.format].contains(&Some(ImportFormat::Table)) {
             self.end();
         }
-        let is_best = program == BenchmarkProgram::Tuning && columns.has(Role::Algorithm);
-        self.parsed.format.get_or_insert(if is_best { ImportFormat::Best } else { program.format() });
-        self.output.program.get_or_insert(program);
-        if let TableFormat::Delimited(_) = columns.layout {
-            let spread = columns.columns.iter().filter(|column| column.role == Some(Role::Spread));
-            self.over_calls.extend(spread.map(|column| format!("`{}`", column.name)));
-        }
+        self.parsed.format.get_or_insert(format);
+        self.output.is_nameless |= self.output.format.is_none() && format == ImportFormat::Osu;
+        self.output.format.get_or_insert(format);
         self.output.columns = Some(columns);
     }
 
@@ -260,74 +240,46 @@ impl Reader<'_> {
         };
         let fields = columns.fields(content);
         if fields.as_ref().is_some_and(|fields| columns.resembles_header(fields)) {
-            return Err(ImportError::UnknownHeader(short(content)));
+            let what = "resembles a header, but its columns are unknown, so that nothing behind it can be read";
+            return Err(ImportError::Doubtful(format!("{} {what}", short(content))));
         }
         let stopped = STOPPED.iter().find(|reason| content.contains(**reason)).filter(|_| begins_with_number());
-        if let (Some(reason), Some(BenchmarkProgram::Imb)) = (stopped, self.output.program) {
+        if let (Some(reason), Some(ImportFormat::Imb)) = (stopped, self.output.format) {
             self.end_stray();
             self.output.rows += 1;
             let what = format!("IMB did not measure this size: {reason}");
-            self.parsed.fault(line, FindingCode::InvalidMeasurement, what);
+            self.parsed.report(line, FindingCode::InvalidMeasurement, what);
         } else if fields.as_ref().is_some_and(|fields| !columns.is_row(fields)) {
             self.add_stray(line, content);
         } else {
             self.end_stray();
             if self.output.rows == 0 {
                 self.output.stated.clone_from(&self.stated);
-                self.output.stated.extend(libraries(&columns, fields.as_deref().unwrap_or_default(), line));
             }
             self.output.rows += 1;
-            if let TableFormat::Delimited(_) = columns.layout {
+            self.last_row = line;
+            if columns.is_table() {
                 for line in self.blank.drain(..) {
-                    self.parsed.fault(line, FindingCode::EmptyValue, row::EMPTY_ROW);
+                    self.parsed.report(line, FindingCode::EmptyValue, row::EMPTY_ROW);
                 }
             }
-            let read = match &fields {
-                Some(fields) => row::read(&columns, fields, line, &self.output),
-                None => Err(fault(FindingCode::BadRow, "a quoted value is not closed")),
-            };
-            match read {
-                Err(fault) => self.parsed.faults.push((Some(line), fault)),
-                Ok(timings) => {
-                    self.compare(&columns, &fields.unwrap_or_default(), line, &timings);
-                    for timing in timings {
-                        match timing {
-                            Ok(raw) => self.output.raws.push(raw),
-                            Err(fault) => self.parsed.faults.push((Some(line), fault)),
+            let unclosed = || Finding::new(FindingCode::BadRow, "a quoted value is not closed");
+            let fields = fields.ok_or_else(unclosed);
+            let timings = fields.and_then(|fields| row::read(&columns, &fields, line, &self.output));
+            for timing in timings.unwrap_or_else(|finding| vec![Err(finding)]) {
+                match timing {
+                    Ok(raw) => {
+                        if self.output.raws.is_empty() {
+                            self.output.stated.extend(libraries(&raw));
                         }
+                        self.output.raws.push(raw);
                     }
+                    Err(finding) => self.parsed.findings.push(finding.at(line)),
                 }
             }
         }
         self.output.columns = Some(columns);
         Ok(())
-    }
-
-    /// Remembers the values of a row that other rows should have too.
-    fn compare<E>(&mut self, columns: &Columns, fields: &[Cow<'_, str>], line: u64, timings: &[Result<Raw, E>]) {
-        let field = |place: usize| fields.get(place).map(|field| field.trim().to_lowercase()).unwrap_or_default();
-        let [Ok(raw)] = timings else { return };
-        if let TableFormat::Delimited(_) = columns.layout {
-            let comparison = (raw.facts.collective, raw.facts.ranks, raw.size.printed);
-            let names = columns.columns.iter().filter(|column| column.role.is_none()).map(|column| &column.name);
-            for name in names {
-                // Rows under earlier headers have no value.
-                let absent = || Unread {
-                    values: self.compared.iter().map(|earlier| (*earlier, String::new())).collect(),
-                    ..Unread::default()
-                };
-                self.unread.entry(name.clone()).or_insert_with(absent);
-            }
-            self.compared.insert(comparison);
-            for (name, unread) in &mut self.unread {
-                let place = columns.columns.iter().position(|column| column.name == *name);
-                unread.add(line, comparison, place.map(field).unwrap_or_default());
-            }
-        }
-        let place = |role: Role| columns.columns.iter().position(|column| column.role == Some(role));
-        if let (Some(id), Some(name)) = (place(Role::AlgorithmId), place(Role::Algorithm)) {
-            self.numbers.entry((raw.facts.collective, field(name))).or_default().insert(line, field(id));
-        }
     }
 
     fn add_stray(&mut self, line: u64, content: &str) {
@@ -344,7 +296,7 @@ impl Reader<'_> {
         } else {
             format!("lines {first} to {last} are not part of the benchmark's output, ignored; they begin: {content}")
         };
-        self.parsed.fault(first, FindingCode::StrayLines, what);
+        self.parsed.report(first, FindingCode::StrayLines, what);
     }
 
     /// Ends an output. Those that follow are of the same program.
@@ -359,18 +311,18 @@ impl Reader<'_> {
             &mut self.output,
             BenchmarkOutput { version, is_on_device, ..BenchmarkOutput::default() },
         );
-        if ended.rows > 0 && ended.passed.is_none() {
+        if ended.rows > 0 {
             self.parsed.outputs.push(ended);
         }
     }
 
     fn report_passed(&mut self) {
         if let Some((line, why, rows)) = self.output.passed.take() {
-            self.parsed.faults.push((Some(line), fault(FindingCode::PassedOver, why).of_timings(rows)));
+            self.parsed.findings.push(Finding::new(FindingCode::PassedOver, why).at(line).of_timings(rows));
         }
     }
 
-    /// Gives the rows what PGMPITuneLib says at the end that it called.
+    /// Names the algorithms of rows that PGMPITuneLib lists at the end.
     fn name_algorithms(&mut self) {
         let algorithms = std::mem::take(&mut self.output.algorithms);
         for raw in &mut self.output.raws {
@@ -405,27 +357,25 @@ impl Reader<'_> {
         }
         for place in wrong.into_iter().rev() {
             let Raw { line, facts, size, .. } = self.output.raws.remove(place);
-            let fault = fault(FindingCode::ValidationFailed, "the benchmark found wrong data").about(facts, size);
-            self.parsed.faults.push((Some(line), fault));
+            let finding = Finding::new(FindingCode::ValidationFailed, "the benchmark found wrong data");
+            self.parsed.findings.push(finding.at(line).about(facts, size));
         }
     }
 
     fn wrong_data(&mut self, line: u64, what: String) {
-        self.parsed.faults.push((Some(line), fault(FindingCode::ValidationFailed, what).of_timings(0)));
+        self.parsed.findings.push(Finding::new(FindingCode::ValidationFailed, what).at(line).of_timings(0));
     }
 
     /// Combines the times of the processes of a call.
     fn combine_processes(&mut self) {
-        let mut calls: BTreeMap<_, Vec<Raw>> = BTreeMap::new();
-        for raw in self.output.raws.extract_if(.., |raw| raw.is_process) {
-            calls.entry((raw.facts.collective, raw.size.printed, raw.round)).or_default().push(raw);
-        }
+        let rows = self.output.raws.extract_if(.., |raw| raw.is_process);
+        let calls = group(rows, |raw| (raw.facts.collective, raw.size.printed, raw.round));
         for call in calls.into_values() {
             let times: Vec<f64> = call.iter().filter_map(|raw| raw.times.max).map(|time| time.0).collect();
             let (count, first) = (call.len(), call[0].clone());
             if let Some(ranks) = first.facts.ranks.filter(|ranks| ranks.0 as usize != count) {
                 let what = format!("{count} of {ranks} processes of this call have a row");
-                self.parsed.fault(first.line, FindingCode::BadRow, what);
+                self.parsed.report(first.line, FindingCode::BadRow, what);
                 continue;
             }
             let min = times.iter().copied().reduce(f64::min).map(Seconds);
@@ -434,87 +384,12 @@ impl Reader<'_> {
             self.output.raws.push(Raw { times: TimeStatistics { max, min, mean }, ..first });
         }
     }
-
-    /// Names the columns of tables that are not read. Those that split a comparison make it worthless.
-    fn report_columns(&mut self) -> Result<(), ImportError> {
-        let mut names: BTreeMap<bool, Vec<String>> = BTreeMap::new();
-        for (name, Unread { varies, split, .. }) in std::mem::take(&mut self.unread) {
-            if let Some((line, one, other)) = split.filter(|(_, one, other)| is_factor(&name, one, other)) {
-                return Err(ImportError::SplitComparison { column: name, line, one, other });
-            }
-            // Numbers without a name are those of the rows, as pandas writes them.
-            if !name.is_empty() {
-                names.entry(varies).or_default().push(format!("`{name}`"));
-            }
-        }
-        if !self.over_calls.is_empty() {
-            let names = std::mem::take(&mut self.over_calls).into_iter().collect::<Vec<_>>().join(", ");
-            let what = format!("columns {names} are taken for statistics over calls, not over ranks, and not read");
-            self.parsed.faults.push((None, fault(FindingCode::PassedOver, what).of_timings(0)));
-        }
-        for (varies, names) in names {
-            let (code, what) = match varies {
-                false => (FindingCode::PassedOver, "not read"),
-                true => (
-                    FindingCode::VaryingColumn,
-                    "not read, though values differ: rows are compared as if they were the same",
-                ),
-            };
-            let what = format!("columns {} are {what}", names.join(", "));
-            self.parsed.faults.push((None, fault(code, what).of_timings(0)));
-        }
-        Ok(())
-    }
-
-    /// Leaves out the rows of an algorithm's name with several numbers: the table does not say which one is right.
-    fn refuse_ambiguous(&mut self) {
-        let numbers = std::mem::take(&mut self.numbers);
-        for ((collective, name), ids) in numbers {
-            let different: BTreeSet<&str> = ids.values().map(String::as_str).collect();
-            if different.len() > 1 {
-                let different = different.into_iter().collect::<Vec<_>>().join(", ");
-                let collective = collective.map_or("", Collective::name);
-                let what =
-                    format!("the table gives several numbers to the {collective} algorithm `{name}`: {different}");
-                let outputs = self.parsed.outputs.iter_mut();
-                outputs.for_each(|output| output.raws.retain(|raw| !ids.contains_key(&raw.line)));
-                ids.keys().for_each(|line| self.parsed.fault(*line, FindingCode::Contradiction, &*what));
-            }
-        }
-    }
 }
 
-/// What columns that are not read say about the MPI library.
-fn libraries(columns: &Columns, fields: &[Cow<'_, str>], line: u64) -> impl Iterator<Item = Statement> {
-    let unread = columns.columns.iter().zip(fields).filter(|(column, _)| column.role.is_none());
-    let stated = unread.flat_map(move |(column, field)| statement::read(line, &format!("{} {field}", column.name)));
+/// Statements of columns that are not read about the MPI library.
+fn libraries(raw: &Raw) -> impl Iterator<Item = Statement> {
+    let stated = raw.unread.iter().flat_map(|(name, value)| statement::read(raw.line, &format!("{name} {value}")));
     stated.filter(|it| matches!(it.fact, Stated::Version(_) | Stated::Library(_)))
-}
-
-impl Unread {
-    fn add(&mut self, line: u64, comparison: RowGroup, value: String) {
-        self.varies |= *self.first.get_or_insert_with(|| value.clone()) != value;
-        let first = self.values.entry(comparison).or_insert_with(|| value.clone());
-        if *first != value {
-            self.split.get_or_insert_with(|| (line, first.clone(), value));
-        }
-    }
-}
-
-/// Names of columns that say when, or for whom, and of numbers that calls depend on.
-const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
-const FACTORS: [&str; 16] = [
-    "nodes", "nnodes", "node", "ppn", "ppr", "per", "threads", "nthreads", "root", "cores", "cpus", "gpus", "sockets",
-    "numa", "place", "inplace",
-];
-
-/// Returns true if calls may depend on a column with these values: texts, except remarks, and known numbers. Other numbers
-/// may be results.
-fn is_factor(name: &str, one: &str, other: &str) -> bool {
-    let words = words(name);
-    let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    let is_number = |text: &str| text.is_empty() || text.trim_end_matches('%').parse::<f64>().is_ok();
-    !has(&LABELS) && (has(&FACTORS) || !is_number(one) || !is_number(other))
 }
 
 /// A name of PGMPITuneLib, `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.

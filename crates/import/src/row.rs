@@ -1,17 +1,17 @@
 //! The timings of a row, by the columns of its table.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 
 use collrules_record::CandidateName;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{Column, Columns, NO_DATA, Role, SIZES, TableFormat};
-use crate::facts::{Facts, TimeStatistics, collective_named};
-use crate::finding::FindingCode;
-use crate::formats::{BenchmarkProgram, Meaning, Size};
-use crate::raw::{BenchmarkOutput, ImportFault, Raw, fault, step, time};
+use crate::columns::{ALGORITHMS, Column, Columns, NO_DATA, Role, SIZES, TableFormat};
+use crate::facts::{Facts, collective_named};
+use crate::finding::{Finding, FindingCode};
+use crate::formats::{ImportFormat, Meaning, Size};
+use crate::raw::{BenchmarkOutput, Raw};
+use crate::timing::{TimeStatistics, step, time};
 
 /// Reason for leaving out a row without any value.
 pub(super) const EMPTY_ROW: &str = "the row is empty";
@@ -19,13 +19,13 @@ pub(super) const EMPTY_ROW: &str = "the row is empty";
 /// Reads a row; the tables of ompi-collectives-tuning have several timings on a row, others one.
 pub(super) fn read(
     columns: &Columns,
-    fields: &[Cow<'_, str>],
+    fields: &[String],
     line: u64,
     output: &BenchmarkOutput,
-) -> Result<Vec<Result<Raw, ImportFault>>, ImportFault> {
+) -> Result<Vec<Result<Raw, Finding>>, Finding> {
     let expected = columns.columns.len();
     if fields.iter().all(|field| field.trim().is_empty()) {
-        return Err(fault(FindingCode::EmptyValue, EMPTY_ROW));
+        return Err(Finding::new(FindingCode::EmptyValue, EMPTY_ROW));
     }
     // Rows of detail.out repeat the reference in one column more than the header has.
     let is_detail = columns.layout == TableFormat::Algorithms && !columns.has(Role::Algorithm);
@@ -35,6 +35,7 @@ pub(super) fn read(
     if let Some(place) = fields.iter().position(|field| field.contains('\u{fffd}')) {
         return Err(bad(format!("field {} is not UTF-8", place + 1)));
     }
+    let format = output.format.filter(|_| !output.is_nameless).unwrap_or(ImportFormat::Table);
     let mut row = Raw {
         line,
         facts: output.facts.clone(),
@@ -46,11 +47,19 @@ pub(super) fn read(
         is_on_device: output.is_on_device,
         is_process: columns.has(Role::Process),
         is_median: columns.has(Role::Median),
+        name: None,
+        unread: Vec::new(),
     };
-    let (mut times, mut several, mut begin) = (Vec::new(), Vec::new(), 0.0);
+    let names_algorithm = ALGORITHMS.iter().any(|role| columns.has(*role));
+    let (mut times, mut begin) = (Vec::new(), 0.0);
     for (column, text) in columns.columns.iter().zip(fields) {
-        let Some(role) = column.role else { continue };
         let text = text.trim();
+        let Some(role) = column.role.filter(|role| *role != Role::Component || !names_algorithm) else {
+            if columns.is_table() {
+                row.unread.push((column.name.clone(), text.to_lowercase()));
+            }
+            continue;
+        };
         match role {
             Role::Spread => {}
             Role::Parameter if text.is_empty() || text.parse::<f64>() == Ok(0.0) => {}
@@ -61,65 +70,57 @@ pub(super) fn read(
             _ if text.is_empty() && !column.is_time() => return Err(empty(column)),
             Role::Collective => {
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
-                row.facts.collective = Some(named.map_err(|error| wrong(column, &error))?);
+                row.facts.collective = Some(named.map_err(|error| wrong(column, error))?);
             }
-            Role::AlgorithmId => {
+            Role::AlgorithmId if !text.starts_with(char::is_alphabetic) => {
                 row.facts.algorithm = Some(CandidateName::Id(whole(column, text)?));
             }
-            Role::Algorithm | Role::Candidate if columns.has(Role::AlgorithmId) => {}
-            Role::Algorithm | Role::Candidate => row.facts.algorithm = Some(CandidateName::read(text)),
-            Role::Ranks => {
-                row.facts.ranks = Some(text.parse::<Ranks>().map_err(|error| wrong(column, &error))?);
+            Role::Algorithm | Role::Candidate if columns.has(Role::AlgorithmId) => row.name = Some(text.to_lowercase()),
+            Role::AlgorithmId | Role::Algorithm | Role::Candidate | Role::Component => {
+                row.facts.algorithm = Some(CandidateName::read(text));
             }
+            Role::Ranks => row.facts.ranks = Some(text.parse::<Ranks>().map_err(|error| wrong(column, error))?),
             Role::Bytes if columns.has(Role::Transmitted) => {}
             Role::Bytes | Role::Transmitted => {
-                row.size.printed = text.parse::<Bytes>().map_err(|error| wrong(column, &error))?.0;
+                row.size.printed = text.parse::<Bytes>().map_err(|error| wrong(column, error))?.0;
             }
             Role::Count => {
-                let count: u64 = text.parse().map_err(|_| wrong(column, &format!("`{text}` is no count")))?;
-                let unknown = || match output.program {
-                    Some(BenchmarkProgram::Reprompi) => {
-                        "the line #@datatype_size_bytes=... is missing, so counts are of no size"
-                    }
+                let count: u64 = text.parse().map_err(|_| wrong(column, format!("`{text}` is no count")))?;
+                let unknown = || match format {
+                    ImportFormat::Reprompi => "the line #@datatype_size_bytes=... is missing, so counts are of no size",
                     _ => "a count of elements of unknown size: a column message_bytes is needed",
                 };
-                let element = output.element.ok_or_else(|| wrong(column, &unknown()))?;
+                let element = output.element.ok_or_else(|| wrong(column, unknown()))?;
                 row.size.printed =
-                    count.checked_mul(element).ok_or_else(|| wrong(column, &format!("{count} is too many")))?;
+                    count.checked_mul(element).ok_or_else(|| wrong(column, format!("{count} is too many")))?;
             }
             Role::Launch => row.facts.launch = Some(whole(column, text)?),
             Role::Round => row.round = whole(column, text)?,
             Role::Process => drop(whole(column, text)?),
             Role::Calls => row.calls = text.parse().ok(),
+            Role::Check | Role::Invalid if text.eq_ignore_ascii_case("pass") || text.parse::<f64>() == Ok(0.0) => {}
             Role::Check | Role::Invalid => {
-                if !(text.eq_ignore_ascii_case("pass") || text.parse::<f64>() == Ok(0.0)) {
-                    let code = match role {
-                        Role::Check => FindingCode::ValidationFailed,
-                        _ => FindingCode::InvalidMeasurement,
-                    };
-                    let what = format!("the benchmark found an error: {} is {text}", column.name);
-                    return Err(fault(code, what).about(row.facts.clone(), row.size));
-                }
+                let is_check = role == Role::Check;
+                let code = if is_check { FindingCode::ValidationFailed } else { FindingCode::InvalidMeasurement };
+                let what = format!("the benchmark found an error: {} is {text}", column.name);
+                return Err(Finding::new(code, what).about(row.facts, row.size));
             }
-            Role::Begin => {
-                begin = text.parse().map_err(|_| wrong(column, &format!("`{text}` is not a number")))?;
+            Role::Begin => begin = text.parse().map_err(|_| wrong(column, format!("`{text}` is not a number")))?,
+            // Of a table with times of several algorithms, the one in front of it.
+            Role::Mean | Role::Median | Role::Min | Role::Max | Role::End => {
+                times.push((column, role, text, row.facts.algorithm.clone()));
             }
-            Role::Mean if columns.layout == TableFormat::Algorithms => {
-                several.push((column, row.facts.algorithm.clone(), text))
-            }
-            Role::Mean | Role::Median | Role::Min | Role::Max | Role::End => times.push((column, role, text)),
         }
     }
-    row.size.meaning = match (output.program.unwrap_or(BenchmarkProgram::Table), columns.column(Role::Bytes)) {
-        (BenchmarkProgram::Table, Some(column)) if column.name == Role::Bytes.name() => Meaning::Message,
-        (program, _) => program.meaning(output.version, row.facts.collective),
+    row.size.meaning = match columns.column(Role::Bytes) {
+        Some(column) if format == ImportFormat::Table && column.name == Role::Bytes.name() => Meaning::Message,
+        _ => Meaning::of(format, output.version, row.facts.collective),
     };
     if columns.layout == TableFormat::Algorithms {
-        return Ok(timings_of_algorithms(&row, several));
+        return Ok(timings_of_algorithms(&row, times));
     }
-    if let (BenchmarkProgram::Table, Some(sized)) =
-        (output.program.unwrap_or(BenchmarkProgram::Table), row.facts.collective)
-        && sized.has_sizes()
+    if let Some(sized) = row.facts.collective.filter(|it| it.has_sizes())
+        && format == ImportFormat::Table
         && !SIZES.iter().any(|role| columns.has(*role))
     {
         return Err(bad(format!("the table has no column {}, which {sized} needs", Role::Bytes.name())));
@@ -130,7 +131,7 @@ pub(super) fn read(
     }
     // Nothing to send takes no measurable time; such rows are passed over for their size.
     let is_empty = is_empty && row.facts.collective.is_some_and(Collective::has_sizes);
-    for (column, role, text) in times.into_iter().filter(|_| !is_empty) {
+    for (column, role, text, _) in times.into_iter().filter(|_| !is_empty) {
         if text.is_empty() {
             return Err(empty(column).about(row.facts, row.size));
         }
@@ -155,11 +156,11 @@ pub(super) fn read(
 /// The timings of a row with columns of several algorithms. The reference may be one of them.
 fn timings_of_algorithms(
     row: &Raw,
-    several: Vec<(&Column, Option<CandidateName>, &str)>,
-) -> Vec<Result<Raw, ImportFault>> {
+    times: Vec<(&Column, Role, &str, Option<CandidateName>)>,
+) -> Vec<Result<Raw, Finding>> {
     let mut seen = Vec::new();
     let mut timings = Vec::new();
-    for (column, reference, text) in several {
+    for (column, _, text, reference) in times {
         let algorithm = column.algorithm.as_deref().map(CandidateName::read).or(reference);
         if text == NO_DATA || seen.contains(&algorithm) {
             continue;
@@ -177,25 +178,25 @@ fn timings_of_algorithms(
     timings
 }
 
-fn bad(what: String) -> ImportFault {
-    fault(FindingCode::BadRow, what)
+fn bad(what: String) -> Finding {
+    Finding::new(FindingCode::BadRow, what)
 }
 
-fn wrong(column: &Column, what: &dyn Display) -> ImportFault {
+fn wrong(column: &Column, what: impl Display) -> Finding {
     bad(format!("{}: {what}", column.name))
 }
 
-fn empty(column: &Column) -> ImportFault {
-    fault(FindingCode::EmptyValue, format!("{} is empty", column.name))
+fn empty(column: &Column) -> Finding {
+    Finding::new(FindingCode::EmptyValue, format!("{} is empty", column.name))
 }
 
-fn untimed(column: &Column, what: &str) -> ImportFault {
-    fault(FindingCode::BadTime, format!("{}: {what}", column.name))
+fn untimed(column: &Column, what: &str) -> Finding {
+    Finding::new(FindingCode::BadTime, format!("{}: {what}", column.name))
 }
 
-fn whole(column: &Column, text: &str) -> Result<u32, ImportFault> {
+fn whole(column: &Column, text: &str) -> Result<u32, Finding> {
     // The standard library takes a leading plus sign, which is a slip here.
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
-    number.ok_or_else(|| wrong(column, &format!("`{text}` is not a whole number from 0 to {}", u32::MAX)))
+    number.ok_or_else(|| wrong(column, format!("`{text}` is not a whole number from 0 to {}", u32::MAX)))
 }

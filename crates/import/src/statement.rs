@@ -1,5 +1,6 @@
 //! Statements of the lines around outputs, such as commands: ranks, algorithms, and the MPI library.
 
+use std::mem::discriminant;
 use std::sync::LazyLock;
 
 use collrules_record::units::Ranks;
@@ -9,6 +10,7 @@ use regex::Regex;
 
 use crate::columns::words;
 use crate::facts::{Facts, collective_named};
+use crate::finding::ImportError;
 
 /// A statement, with the line that makes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +18,8 @@ pub(super) struct Statement {
     pub(super) line: u64,
     pub(super) text: String,
     pub(super) fact: Stated,
+    /// True if another line in front of the same output says something else.
+    pub(super) is_disputed: bool,
 }
 
 /// Content of a statement.
@@ -24,6 +28,8 @@ pub(super) enum Stated {
     Ranks(Ranks),
     /// An algorithm, of this collective if one is named: the words that begin with its number or name.
     Algorithm(Option<Collective>, Vec<String>),
+    /// The component `tuned` carried the calls out.
+    Tuned,
     /// A version of Open MPI.
     Version(String),
     /// Another library.
@@ -32,72 +38,77 @@ pub(super) enum Stated {
     Installation(String),
 }
 
-type Expression = LazyLock<Regex>;
-
-fn expression(text: &str) -> Regex {
-    Regex::new(text).expect("an expression that a test compiles")
-}
-
 /// `-np 8`, `--ntasks=8`, or `-n 8` of a launcher, and the word in front.
-static OPTION: Expression = LazyLock::new(|| expression(r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s*|=)(\d+)\b"));
-/// `Procs: 8`, `number of ranks = 8`.
-static RANKS: Expression = LazyLock::new(|| {
-    let names = r"np|(?:n|num)_?(?:procs?|ranks|tasks|processes)|procs|processes|ranks|tasks|(?:comm|communicator|mpi|world)[ _]size";
-    expression(&format!(r"(?i)(?:^|[^a-z0-9-])(?:{names})\b\s*[:=]\s*(\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)"))
-});
-/// `on 8 ranks`, `# 8 processes`.
-static COUNTED: Expression = LazyLock::new(|| {
-    let begin = r"(?:\b(?:on|with|using|for|over|running)\s+|^#*\s*)";
-    expression(&format!(r"(?i){begin}(\d+)\s+(?:mpi\s+)?(?:ranks|processes|procs|tasks)\s*(?:$|[,;.:)])"))
-});
+const OPTION: &str = r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s*|=)(\d+)\b";
 /// `coll_tuned_bcast_algorithm 3`, `OMPI_MCA_coll_tuned_bcast_algorithm=3`.
-static FORCED: Expression =
-    LazyLock::new(|| expression(r#"coll_tuned_([a-z_]+?)_algorithm["']?(?:\s*[=:]\s*|\s+)["']?(\w+)"#));
-/// `Algorithm: 3`, `alg=binomial`, `algorithm 3`.
-static ALGORITHM: Expression = LazyLock::new(|| {
-    let name = r"(?:^|[^_a-z0-9-])alg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?";
-    expression(&format!(r"(?i){name}(?:\s*[:=]\s*(\w+(?:[ -]\w+)*)|\s+#?(\d+)\b)"))
+const FORCED: &str = r#"coll_tuned_([a-z_]+?)_algorithm["']?(?:\s*[=:]\s*|\s+)["']?(\w+)"#;
+
+/// The fact of a value.
+type Form = fn(&str) -> Option<Stated>;
+
+/// Other forms of statements, each with the value as its first group. Of several about the same thing the first counts.
+const FORMS: [(&str, Form); 7] = [
+    // `Algorithm: 3`, `alg=binomial`, `algorithm 3`.
+    (
+        r"(?i)(?:^|[^_a-z0-9-])alg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?(?:\s*[:=]\s*(\w+(?:[ -]\w+)*)|\s+#?(\d+)\b)",
+        |name| Some(Stated::Algorithm(None, words(name))),
+    ),
+    // `component: tuned`, `coll = tuned`.
+    (r"(?i)(?:^|[^_a-z0-9-])(?:(?:coll(?:ective)?[ _])?(?:component|module)|coll)\s*[:=]\s*(tuned)\s*$", |_| {
+        Some(Stated::Tuned)
+    }),
+    // `Procs: 8`, `number of ranks = 8`.
+    (
+        r"(?i)(?:^|[^a-z0-9-])(?:np|(?:n|num)_?(?:procs?|ranks|tasks|processes)|procs|processes|ranks|tasks|(?:comm|communicator|mpi|world)[ _]size)\b\s*[:=]\s*(\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)",
+        |count| Some(Stated::Ranks(count.parse().ok()?)),
+    ),
+    // `on 8 ranks`, `# 8 processes`.
+    (
+        r"(?i)(?:\b(?:on|with|using|for|over|running)\s+|^#*\s*)(\d+)\s+(?:mpi\s+)?(?:ranks|processes|procs|tasks)\s*(?:$|[,;.:)])",
+        |count| Some(Stated::Ranks(count.parse().ok()?)),
+    ),
+    // `Open MPI 4.1.5`, `openmpi-4.1.5`.
+    (
+        r"(?i)\b(?:open[ _-]?mpi|ompi)[^0-9a-z/]{0,4}(?:version|release|repo revision)?[^0-9a-z/]{0,4}/?v?(\d+\.\d+(?:\.\d+)?)",
+        |version| Some(Stated::Version(version.to_owned())),
+    ),
+    (r"(?i)\b(mpich|mvapich)2?\b|\b(intel(?:\(r\))? mpi) library", |library| Some(Stated::Library(library.to_owned()))),
+    // `/opt/a/bin/mpirun`.
+    (r#"(?:^|[\s"'=])(/\S*)/bin/(?:mpirun|mpiexec|orterun|prterun)\b"#, |directory| {
+        Some(Stated::Installation(directory.to_owned()))
+    }),
+];
+
+/// `OPTION`, `FORCED`, and the `FORMS`.
+static EXPRESSIONS: LazyLock<(Regex, Regex, [Regex; FORMS.len()])> = LazyLock::new(|| {
+    let compile = |text: &str| Regex::new(text).expect("an expression that a test compiles");
+    (compile(OPTION), compile(FORCED), FORMS.map(|(text, _)| compile(text)))
 });
-/// `Open MPI 4.1.5`, `openmpi-4.1.5`.
-static VERSION: Expression = LazyLock::new(|| {
-    let between = r"[^0-9a-z/]{0,4}(?:version|release|repo revision)?[^0-9a-z/]{0,4}/?v?";
-    expression(&format!(r"(?i)\b(?:open[ _-]?mpi|ompi){between}(\d+\.\d+(?:\.\d+)?)"))
-});
-/// Other libraries.
-static LIBRARY: Expression = LazyLock::new(|| expression(r"(?i)\b(mpich|mvapich)2?\b|\b(intel(?:\(r\))? mpi) library"));
-/// `/opt/a/bin/mpirun`.
-static LAUNCHER: Expression =
-    LazyLock::new(|| expression(r#"(?:^|[\s"'=])(/\S*)/bin/(?:mpirun|mpiexec|orterun|prterun)\b"#));
 
 /// Programs with an option `-n` that is about something else.
 const OTHERS: [&str; 8] = ["head", "tail", "nice", "sed", "sort", "xargs", "echo", "cut"];
 
 /// All statements of a line.
 pub(super) fn read(line: u64, text: &str) -> Vec<Statement> {
-    let first = |expression: &Expression| {
-        let found = expression.captures(text)?;
-        found.iter().skip(1).flatten().next().map(|group| group.as_str().to_owned())
-    };
-    let ranks = started_ranks(text).or_else(|| [&RANKS, &COUNTED].into_iter().find_map(|it| first(it)?.parse().ok()));
-    let forced = FORCED
+    let (_, forced, forms) = &*EXPRESSIONS;
+    let forced = forced
         .captures_iter(text)
         .filter_map(|found| Some(Stated::Algorithm(Some(collective_named(&found[1])?), vec![found[2].to_lowercase()])));
-    let mut facts: Vec<Stated> = forced.collect();
-    if facts.is_empty() {
-        facts.extend(first(&ALGORITHM).map(|name| Stated::Algorithm(None, words(&name))));
+    let mut facts: Vec<Stated> = forced.chain(started_ranks(text).map(Stated::Ranks)).collect();
+    for (expression, (_, form)) in forms.iter().zip(FORMS) {
+        let found = expression.captures(text).and_then(|found| found.iter().skip(1).flatten().next());
+        let fact = found.and_then(|value| form(value.as_str()));
+        let is_new = |fact: &Stated| !facts.iter().any(|known| discriminant(known) == discriminant(fact));
+        facts.extend(fact.filter(is_new));
     }
-    facts.extend(ranks.map(Stated::Ranks));
-    facts.extend(first(&VERSION).map(Stated::Version));
-    facts.extend(first(&LIBRARY).map(Stated::Library));
-    facts.extend(first(&LAUNCHER).map(Stated::Installation));
-    facts.into_iter().map(|fact| Statement { line, text: text.to_owned(), fact }).collect()
+    facts.into_iter().map(|fact| Statement { line, text: text.to_owned(), fact, is_disputed: false }).collect()
 }
 
 /// The ranks that a command starts, over all of its programs.
 fn started_ranks(text: &str) -> Option<Ranks> {
     let is_mpi = ["mpirun", "mpiexec", "srun", "orterun", "prterun", "aprun"].iter().any(|name| text.contains(name));
     let spaced = format!(" {text}");
-    let counts = OPTION.captures_iter(&spaced).filter_map(|found| {
+    let counts = EXPRESSIONS.0.captures_iter(&spaced).filter_map(|found| {
         let is_other = OTHERS.iter().any(|other| found[1].rsplit('/').next() == Some(other));
         let is_ranks = match &found[2] {
             "-c" => is_mpi && !text.contains("srun"),
@@ -111,13 +122,36 @@ fn started_ranks(text: &str) -> Option<Ranks> {
     (count > 0).then_some(Ranks(count))
 }
 
+/// The facts that statements about an output supply if nothing else does: the ranks, and the default, which
+/// ompi-collectives-tuning and others call `tuned`.
+pub(super) fn supplied<'a>(stated: impl IntoIterator<Item = &'a Statement>) -> Facts {
+    let mut facts = Facts::default();
+    for statement in stated.into_iter().filter(|statement| !statement.is_disputed) {
+        match &statement.fact {
+            Stated::Ranks(ranks) => facts.ranks = facts.ranks.or(Some(*ranks)),
+            Stated::Algorithm(_, words) if words != &["tuned"] => {}
+            Stated::Algorithm(..) | Stated::Tuned => {
+                facts.algorithm = Some(CandidateName::Complete(Candidate::Builtin))
+            }
+            _ => {}
+        }
+    }
+    facts
+}
+
 impl Statement {
-    /// Returns true if both are about the same thing, so that the later one replaces the other.
+    /// Returns true if both are about the same thing, so that this one, which is later, replaces the other.
     pub(super) fn replaces(&self, other: &Self) -> bool {
         match (&self.fact, &other.fact) {
             (Stated::Algorithm(own, _), Stated::Algorithm(others, _)) => own == others,
-            (own, others) => std::mem::discriminant(own) == std::mem::discriminant(others),
+            (own, others) => discriminant(own) == discriminant(others),
         }
+    }
+
+    /// The error that a file contradicts what is assumed about it.
+    pub(super) fn error(&self, why: &str) -> ImportError {
+        let what = format!("the file contradicts what is assumed about it: {why}: {}", self.text);
+        ImportError::Doubtful(what).at(self.line)
     }
 
     /// Returns how the statement contradicts what is assumed about rows, if it does. `content` is what the output itself
@@ -149,7 +183,7 @@ impl Statement {
                 format!("it says Open MPI {stated}, and {release} is assumed (--release {})", family.join("."))
             }),
             Stated::Library(library) => Some(format!("it says {library}, whose algorithms are not those of Open MPI")),
-            Stated::Installation(_) => None,
+            Stated::Installation(_) | Stated::Tuned => None,
         }
     }
 }
@@ -189,6 +223,12 @@ mod tests {
             ("--mca coll_tuned_bcast_algorithm 3", vec![algorithm(bcast, "3")]),
             ("export OMPI_MCA_coll_tuned_bcast_algorithm=3", vec![algorithm(bcast, "3")]),
             ("Algorithm: 3", vec![algorithm(None, "3")]),
+            ("algo: tuned", vec![algorithm(None, "tuned")]),
+            ("component: tuned", vec![Stated::Tuned]),
+            ("# coll = tuned", vec![Stated::Tuned]),
+            ("component: han", vec![]),
+            ("--mca coll tuned,self -np 4 x", vec![ranks(4)]),
+            ("coll: tuned 30, basic 10", vec![]),
             ("## algorithm 5 (pipeline)", vec![algorithm(None, "5")]),
             ("algo=recursive doubling", vec![algorithm(None, "recursive doubling")]),
             ("Alg: recursive-doubling", vec![algorithm(None, "recursive doubling")]),

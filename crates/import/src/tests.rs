@@ -12,7 +12,7 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_record::{Candidate, Cell, Seconds};
 use collrules_rules::Release;
 
-use crate::imported::Imported;
+use crate::timing::Imported;
 use crate::{Finding, ImportError, MOST_BYTES, Options};
 
 const HEADER: &str = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n";

@@ -51,7 +51,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The content of a file; none for a directory, which is then imported, and for what was already read.
+    /// The content of a file. Imports the files of a directory, and passes over files that were already read.
     fn content(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<Option<Vec<u8>>> {
         let metadata = fs::metadata(path)?;
         if !self.seen.insert((metadata.dev(), metadata.ino())) {
@@ -125,7 +125,7 @@ mod tests {
     use collrules_rules::Release;
 
     use super::*;
-    use crate::collect::Options;
+    use crate::options::Options;
 
     #[test]
     fn files_without_timings_do_not_replace_a_table_of_their_directory() {

@@ -219,10 +219,10 @@ mod tests {
         assert!(counts("x").is_err() && counts("1,").is_err());
     }
 
-    /// The messages of `bench COLLECTIVE --np 4 -m SIZES`.
+    /// The messages of `lab bench COLLECTIVE --np 4 -m SIZES`.
     fn messages(collective: &str, np: &str, sizes: &str) -> Vec<u64> {
-        let arguments = ["collrules", "bench", collective, "--np", np, "-m", sizes];
-        let Command::Former(Lab::Bench(args)) = Args::parse_from(arguments).command else { panic!("another command") };
+        let arguments = ["collrules", "lab", "bench", collective, "--np", np, "-m", sizes];
+        let Command::Lab(Lab::Bench(args)) = Args::parse_from(arguments).command else { panic!("another command") };
         benchmark(&args, Vec::new()).lengths.iter().map(|length| length.bytes.0).collect()
     }
 

@@ -1,8 +1,6 @@
 //! Times that do not grow with the size of large messages, and times of a network slower than any in use.
 
-use std::collections::BTreeMap;
-
-use super::{PointValue, Suspicion, through_one_process};
+use super::{PointValue, Suspicion, group, through_one_process};
 use crate::finding::FindingCode;
 
 /// Factor between sizes over which times grow, whatever the algorithms.
@@ -21,19 +19,12 @@ const SMALL: u64 = 1024;
 const LARGE: u64 = 64 * 1024;
 
 pub(super) fn check(points: &[PointValue]) -> Vec<Suspicion> {
-    let mut doubts: Vec<Suspicion> = Vec::new();
-    let mut columns: BTreeMap<_, Vec<&PointValue>> = BTreeMap::new();
-    let mut collectives: BTreeMap<_, Vec<&PointValue>> = BTreeMap::new();
-    for point in points {
-        let cell = point.cell;
-        columns.entry((cell.collective, cell.ranks, point.candidate, point.launch)).or_default().push(point);
-        collectives.entry(cell.collective).or_default().push(point);
-    }
     // One process alone moves no data.
-    columns.retain(|(_, ranks, ..), _| ranks.0 > 1);
-    doubts.extend(columns.into_values().filter_map(|column| doubt_growth(&column)));
-    doubts.extend(collectives.into_values().filter_map(|points| doubt_unit(&points)));
-    doubts
+    let several = points.iter().filter(|point| point.cell.ranks.0 > 1);
+    let columns = group(several, |it| (it.cell.collective, it.cell.ranks, it.candidate, it.launch));
+    let collectives = group(points, |point| point.cell.collective);
+    let flat = columns.values().filter_map(|column| doubt_growth(column));
+    flat.chain(collectives.values().filter_map(|points| doubt_unit(points))).collect()
 }
 
 /// Points of one candidate on one communicator, by size.
@@ -54,20 +45,18 @@ fn doubt_growth(column: &[&PointValue]) -> Option<Suspicion> {
         large.cell.bytes,
         large.time(),
     );
-    let timings = column.iter().flat_map(|point| point.timings.clone()).collect();
-    Some(Suspicion { timings, ..large.suspicion(FindingCode::Flat, what) })
+    Some(large.suspicion(column.iter().copied(), FindingCode::Flat, what))
 }
 
 /// All points of a collective. The fastest of each size counts.
 fn doubt_unit(points: &[&PointValue]) -> Option<Suspicion> {
     let steps = |point: &PointValue| f64::from(u32::BITS - (point.cell.ranks.0.max(2) - 1).leading_zeros());
     let seconds = |point: &PointValue| point.time().0 / steps(point);
-    let least = |a: &f64, b: &f64| a.total_cmp(b);
     let small = points.iter().filter(|point| point.cell.bytes.0 <= SMALL);
-    let small = small.min_by(|a, b| least(&seconds(a), &seconds(b))).copied()?;
+    let small = small.min_by(|a, b| seconds(a).total_cmp(&seconds(b))).copied()?;
     let speed = |point: &PointValue| through_one_process(point.cell) / seconds(point);
     let large = points.iter().filter(|point| point.cell.bytes.0 >= LARGE && point.cell.ranks.0 > 1);
-    let large = large.max_by(|a, b| least(&speed(a), &speed(b))).copied()?;
+    let large = large.max_by(|a, b| speed(a).total_cmp(&speed(b))).copied()?;
     if seconds(small) < SLOWEST_STEP || speed(large) > SLOWEST_BYTES {
         return None;
     }
@@ -78,6 +67,5 @@ fn doubt_unit(points: &[&PointValue]) -> Option<Suspicion> {
         large.cell,
         large.time(),
     );
-    let timings = points.iter().flat_map(|point| point.timings.clone()).collect();
-    Some(Suspicion { timings, ..small.suspicion(FindingCode::UnitSlip, what) })
+    Some(small.suspicion(points.iter().copied(), FindingCode::UnitSlip, what))
 }

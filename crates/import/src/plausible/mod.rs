@@ -3,31 +3,26 @@
 //! Each check looks at all timings together and knows nothing of files. Its thresholds are stated next to it, with
 //! their rate of false alarms.
 
-mod bandwidth;
-mod digits;
 mod gaps;
 mod growth;
 mod neighbours;
 mod series;
 mod twins;
+mod values;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use collrules_rules::collective::{CallData, Extent};
 use collrules_rules::{Collective, Release};
 
 use super::finding::FindingCode;
-use super::imported::Imported;
+use super::group::group;
+use super::timing::Imported;
 use collrules_record::estimate::median;
 use collrules_record::findings::Statistic;
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
-
-/// Bytes per second that one process can send or receive at most, if nothing else is said: what the fastest single network
-/// port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and more than one core copies from memory to memory on the
-/// processors of these years.
-pub const PROCESS_BANDWIDTH: f64 = 50e9;
 
 /// A suspicion about timings.
 pub(super) struct Suspicion {
@@ -46,6 +41,8 @@ pub(super) struct PointValue {
     pub(super) launch: u32,
     /// Natural logarithm of the time in seconds.
     pub(super) log: f64,
+    /// `log`, less the median of the other candidates in its cell and launch, if there are at least two.
+    pub(super) beside: Option<f64>,
     /// The timings of these calls.
     pub(super) timings: Range<usize>,
 }
@@ -55,8 +52,10 @@ impl PointValue {
         Seconds(self.log.exp())
     }
 
-    fn suspicion(&self, code: FindingCode, what: String) -> Suspicion {
-        Suspicion { place: self.timings.start, code, what, timings: self.timings.clone().collect() }
+    /// A suspicion that is reported at this point and concerns all of `points`.
+    fn suspicion<'a>(&self, points: impl IntoIterator<Item = &'a Self>, code: FindingCode, what: String) -> Suspicion {
+        let timings = points.into_iter().flat_map(|point| point.timings.clone()).collect();
+        Suspicion { place: self.timings.start, code, what, timings }
     }
 }
 
@@ -70,15 +69,14 @@ pub(super) fn check(
     lost: &BTreeSet<(Cell, Candidate)>,
 ) -> Vec<Suspicion> {
     let points = points(timings, statistic);
-    let beside = beside_others(&points);
-    let mut doubts = digits::check(timings);
-    doubts.extend(bandwidth::check(&points, process_bandwidth));
-    doubts.extend(growth::check(&points));
-    doubts.extend(twins::check(&points, release));
-    doubts.extend(neighbours::check(&points, &beside));
-    doubts.extend(series::check(&points, &beside));
-    doubts.extend(gaps::check(&points, lost));
-    doubts
+    let mut suspicions = values::check_digits(timings);
+    suspicions.extend(values::check_bandwidth(&points, process_bandwidth));
+    suspicions.extend(growth::check(&points));
+    suspicions.extend(twins::check(&points, release));
+    suspicions.extend(neighbours::check(&points));
+    suspicions.extend(series::check(&points));
+    suspicions.extend(gaps::check(&points, lost));
+    suspicions
 }
 
 fn points(timings: &[Imported], statistic: Statistic) -> Vec<PointValue> {
@@ -90,29 +88,18 @@ fn points(timings: &[Imported], statistic: Statistic) -> Vec<PointValue> {
         if let Some(middle) = median(&mut seconds) {
             let Imported { cell, candidate, launch, .. } = calls[0];
             let timings = start..start + calls.len();
-            points.push(PointValue { cell, candidate, launch, log: middle.ln(), timings });
+            points.push(PointValue { cell, candidate, launch, log: middle.ln(), beside: None, timings });
         }
         start += calls.len();
     }
-    points
-}
-
-/// The logarithm of each point's time over the median of the other candidates in its cell and launch; none with fewer
-/// than two others.
-fn beside_others(points: &[PointValue]) -> Vec<Option<f64>> {
-    let mut cells: HashMap<(Cell, u32), Vec<usize>> = HashMap::new();
-    for (place, point) in points.iter().enumerate() {
-        cells.entry((point.cell, point.launch)).or_default().push(place);
-    }
-    let mut beside = vec![None; points.len()];
-    for places in cells.into_values().filter(|places| places.len() >= 3) {
-        for place in &places {
-            let mut others: Vec<f64> =
-                places.iter().filter(|other| *other != place).map(|other| points[*other].log).collect();
-            beside[*place] = median(&mut others).map(|middle| points[*place].log - middle);
+    for places in group(0..points.len(), |place| (points[*place].cell, points[*place].launch)).into_values() {
+        for &place in places.iter().filter(|_| places.len() >= 3) {
+            let others = places.iter().filter(|other| **other != place);
+            let middle = median(&mut others.map(|other| points[*other].log).collect::<Vec<f64>>());
+            points[place].beside = middle.map(|middle| points[place].log - middle);
         }
     }
-    beside
+    points
 }
 
 /// Returns true if each rank has a block of its own.

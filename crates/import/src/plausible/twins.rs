@@ -45,13 +45,8 @@ pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
             "{collective} with {candidate} takes as long as {other} with {model}, although it has to move a block to \
              or from every other rank: perhaps {other} was measured for both",
         );
-        let mut timings: Vec<usize> = points
-            .iter()
-            .filter(|point| (point.cell.collective, point.candidate) == (*collective, *candidate))
-            .flat_map(|point| point.timings.clone())
-            .collect();
-        timings.sort_unstable();
-        doubts.push(Suspicion { timings, ..first.suspicion(FindingCode::TwinColumn, what) });
+        let own = points.iter().filter(|it| (it.cell.collective, it.candidate) == (*collective, *candidate));
+        doubts.push(first.suspicion(own, FindingCode::TwinColumn, what));
     }
     doubts
 }

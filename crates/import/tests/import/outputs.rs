@@ -1,4 +1,4 @@
-//! What outputs say, against each other and against options and names: the right value or a refusal, never another value.
+//! Outputs against each other and against options and names: the right value or a refusal, never another value.
 
 use collrules_import::{Facts, FindingCode, Import, ImportError, Options};
 use collrules_record::CandidateName;
@@ -254,6 +254,56 @@ fn lines_around_outputs_are_compared_with_what_is_assumed() {
     let line = format!("mpirun {} -np 16 x", "--mca pml ob1 ".repeat(12).trim());
     let error = import_with(given(Some(8), Some(3)), &[("x.txt", format!("{line}\n{}", osu("5.0")).as_bytes())]);
     assert!(error.unwrap_err().to_string().contains(&line));
+}
+
+/// Lines around an output name the ranks and the default if nothing else does; sources that differ are an error.
+#[test]
+fn lines_around_outputs_supply_ranks_and_the_default() {
+    let a3 = Options { facts: Facts { algorithm: Some(CandidateName::Id(3)), ..Facts::default() }, ..options() };
+    for (text, expected) in [
+        (format!("mpirun -np 16 ./osu_allreduce\n{}", osu("5.0")), "16@1024/tuned:3/0/0/0=5.00"),
+        (format!("{}Procs: 16\n", osu("5.0")), "16@1024/tuned:3/0/0/0=5.00"),
+        (format!("Procs: 16\n{}Procs: 16\n", osu("5.0")), "16@1024/tuned:3/0/0/0=5.00"),
+        (format!("Procs: 16\nmpirun -np 16 x\n{}", osu("5.0")), "16@1024/tuned:3/0/0/0=5.00"),
+        (format!("Procs: 16\nmpirun -np 8 x\n{}", osu("5.0")), "refused"),
+        (format!("Procs: 8\nProcs: 16\nProcs: 16\n{}", osu("5.0")), "refused"),
+        (format!("Procs: 16\n{}Procs: 8\n", osu("5.0")), "refused"),
+        (osu("5.0"), "refused"),
+        (
+            format!("-np 8\n{}-np 16\n{}", osu("5.0"), osu("6.0")),
+            "8@1024/tuned:3/0/0/0=5.00 16@1024/tuned:3/0/0/0=6.00",
+        ),
+        (format!("# Procs: 16\n{}", A.replace(",comm_size", "").replace(",32", "")), "16@4096/builtin=10.50"),
+        (format!("# Procs: 16\n{A}"), "32@4096/builtin=10.50"),
+    ] {
+        let options = if text.contains("algorithm_id") { options() } else { a3.clone() };
+        assert_eq!(outcome(options, "x.txt", &text), expected, "{text}");
+    }
+    for (name, line, expected) in [
+        ("np8.txt", "Algorithm: tuned", "8@1024/builtin=5.00"),
+        ("np8.txt", "component: tuned", "8@1024/builtin=5.00"),
+        ("np8-tuned.txt", "", "8@1024/builtin=5.00"),
+        ("np8-a3.txt", "component: tuned", "8@1024/tuned:3/0/0/0=5.00"),
+        ("np8-a3.txt", "Algorithm: tuned", "refused"),
+        ("np8.txt", "Algorithm: 3", "refused"),
+        ("np8-a3.txt", "mpirun -np 16 x", "refused"),
+    ] {
+        assert_eq!(outcome(options(), name, &format!("{line}\n{}", osu("5.0"))), expected, "{name}: {line}");
+    }
+    const BOTH: &str = "4@8/builtin=3.00 4@8/tuned:6/0/0/0=2.00";
+    for (header, rows, expected) in [
+        ("alg", ["tuned", "6"], BOTH),
+        ("algorithm_id", ["tuned", "binomial"], BOTH),
+        ("algorithm", ["tuned", "binomial"], BOTH),
+        ("component", ["tuned", "han"], "4@8/builtin=3.00"),
+        ("component,algorithm_id", ["tuned,0", "tuned,6"], BOTH),
+        ("component,algorithm_id", ["tuned,0", "han,6"], "refused"),
+        ("alg", ["-1", "6"], "4@8/tuned:6/0/0/0=2.00"),
+    ] {
+        let [first, second] = rows.map(|row| format!("bcast,{row},4,8"));
+        let text = format!("collective,{header},np,size,avg_us\n{first},3\n{second},2\n");
+        assert_eq!(outcome(options(), "t.csv", &text), expected, "{text}");
+    }
 }
 
 /// Every time of a row is about the same calls.

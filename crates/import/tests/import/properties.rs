@@ -70,7 +70,7 @@ proptest! {
         let _ = import_with(options(), &[("x", text.as_bytes())]);
     }
 
-    /// Whatever is not used is said: timings used and timings lost add up to the rows of a file.
+    /// Timings used and timings reported as left out add up to the rows of a file.
     #[test]
     fn every_row_is_accounted_for(rows in prop::collection::vec((1u32..8, 1u64..40, "[0-9.x-]{0,4}"), 1..60)) {
         let mut text = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n".to_owned();

@@ -152,7 +152,7 @@ pub(super) fn split(
     };
     let mut ruled = BTreeSet::new();
     for range in list_ranges(subject, &asked) {
-        for piece in range.cut(&gain, &measuring) {
+        for piece in range.cut(gain, measuring) {
             let samples = piece.samples();
             add(Turn::Range, piece.cells.iter().map(gain).sum(), samples.iter().copied().collect());
             ruled.extend(piece.cells.iter().copied());

@@ -1,0 +1,47 @@
+//! Options of an import.
+
+use collrules_record::findings::Statistic;
+use collrules_rules::Release;
+
+use super::facts::Facts;
+use super::pattern::NamePattern;
+
+/// Bytes per second that one process can send or receive at most, if nothing else is said: what the fastest single network
+/// port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and more than one core copies from memory to memory on the
+/// processors of these years.
+pub const PROCESS_BANDWIDTH: f64 = 50e9;
+
+/// Options of the user for an import.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The release of Open MPI whose algorithm numbers are meant.
+    pub release: Release,
+    /// Facts that hold for all files.
+    pub facts: Facts,
+    /// Pattern of file names, in addition to the usual forms.
+    pub pattern: Option<NamePattern>,
+    /// Units of time per second, for columns that name no unit.
+    pub per_second: Option<f64>,
+    /// The time to import if there are several; if none is named, that of the slowest rank if all have it, else the mean over
+    /// ranks.
+    pub time: Option<Statistic>,
+    /// True if timings with a warning are left out.
+    pub leave_out_flagged: bool,
+    /// Bytes per second that one process of the measured machine can send or receive at most.
+    pub process_bandwidth: f64,
+}
+
+impl Options {
+    /// Options with the release alone.
+    pub fn new(release: Release) -> Self {
+        Self {
+            release,
+            facts: Facts::default(),
+            pattern: None,
+            per_second: None,
+            time: None,
+            leave_out_flagged: false,
+            process_bandwidth: PROCESS_BANDWIDTH,
+        }
+    }
+}

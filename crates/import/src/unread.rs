@@ -1,0 +1,91 @@
+//! Columns of tables that are not read, and names of algorithms with several numbers.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use collrules_record::CandidateName;
+use collrules_rules::Collective;
+
+use crate::columns::{Columns, Role, has_word, words};
+use crate::finding::{Finding, FindingCode, ImportError};
+use crate::group::group;
+use crate::raw::{Parsed, Raw};
+
+/// Names of columns that say when, or for whom, and of numbers that calls depend on.
+const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
+const FACTORS: [&str; 16] = [
+    "nodes", "nnodes", "node", "ppn", "ppr", "per", "threads", "nthreads", "root", "cores", "cpus", "gpus", "sockets",
+    "numa", "place", "inplace",
+];
+
+/// Findings about columns that are not read.
+const OVER_CALLS: (FindingCode, &str) =
+    (FindingCode::PassedOver, "are taken for statistics over calls, not over ranks, and not read");
+const EQUAL: (FindingCode, &str) = (FindingCode::PassedOver, "are not read");
+const VARYING: (FindingCode, &str) =
+    (FindingCode::VaryingColumn, "are not read, though values differ: rows are compared as if they were the same");
+
+/// Names the columns that are not read. A column that splits a comparison makes it worthless.
+pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
+    let tables = || parsed.outputs.iter().filter(|output| output.columns.as_ref().is_some_and(Columns::is_table));
+    let columns = tables().flat_map(|output| &output.columns).flat_map(|columns| &columns.columns);
+    let over_calls = columns.filter(|column| column.role == Some(Role::Spread));
+    let mut found: BTreeSet<_> = over_calls.map(|column| (OVER_CALLS, column.name.clone())).collect();
+    let rows: Vec<&Raw> = tables().flat_map(|output| &output.raws).collect();
+    for name in rows.iter().flat_map(|raw| &raw.unread).map(|(name, _)| name).collect::<BTreeSet<_>>() {
+        let kind = if compare_column(name, &rows)? { VARYING } else { EQUAL };
+        // Numbers without a name are those of the rows, as pandas writes them.
+        found.extend((!name.is_empty()).then(|| (kind, name.clone())));
+    }
+    for ((code, what), columns) in group(found, |(kind, _)| *kind) {
+        let names: Vec<String> = columns.iter().map(|(_, name)| format!("`{name}`")).collect();
+        parsed.findings.push(Finding::new(code, format!("columns {} {what}", names.join(", "))));
+    }
+    Ok(())
+}
+
+/// Returns true if the values of a column differ; an error if calls may depend on them and times of several values would
+/// be compared. Rows under headers without the column have an empty value.
+fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
+    let (mut values, mut groups) = (BTreeSet::new(), HashMap::new());
+    for raw in rows {
+        let value = raw.unread.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value.as_str());
+        values.insert(value);
+        let one = *groups.entry((raw.facts.collective, raw.facts.ranks, raw.size.printed)).or_insert(value);
+        if one != value && is_factor(name, one, value) {
+            return Err(ImportError::Doubtful(format!(
+                "column {name} is not read, but differs among times that would be compared ({one} and, on line {}, \
+                 {value}); import the rows of one value, or remove the column if times do not depend on it",
+                raw.line,
+            )));
+        }
+    }
+    Ok(values.len() > 1)
+}
+
+/// Returns true if calls may depend on a column with these values: texts, except remarks, and known numbers. Other numbers
+/// may be results.
+fn is_factor(name: &str, one: &str, other: &str) -> bool {
+    let words = words(name);
+    let is_number = |text: &str| text.is_empty() || text.trim_end_matches('%').parse::<f64>().is_ok();
+    !has_word(&words, &LABELS) && (has_word(&words, &FACTORS) || !is_number(one) || !is_number(other))
+}
+
+/// Leaves out the rows of an algorithm's name with several numbers: the table does not say which one is right.
+pub(super) fn refuse_ambiguous(parsed: &mut Parsed) {
+    let mut names: BTreeMap<(Option<Collective>, String), BTreeMap<u64, u32>> = BTreeMap::new();
+    for Raw { line, facts, name, .. } in parsed.outputs.iter().flat_map(|output| &output.raws) {
+        if let (Some(name), Some(CandidateName::Id(id))) = (name, &facts.algorithm) {
+            names.entry((facts.collective, name.clone())).or_default().insert(*line, *id);
+        }
+    }
+    for ((collective, name), lines) in names {
+        let different: BTreeSet<u32> = lines.values().copied().collect();
+        if different.len() > 1 {
+            let different = different.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            let collective = collective.map_or("", Collective::name);
+            let what = format!("the table gives several numbers to the {collective} algorithm `{name}`: {different}");
+            parsed.outputs.iter_mut().for_each(|output| output.raws.retain(|raw| !lines.contains_key(&raw.line)));
+            lines.keys().for_each(|line| parsed.report(*line, FindingCode::Contradiction, &*what));
+        }
+    }
+}
