@@ -156,6 +156,7 @@ const CAMPAIGNS: [(&str, u32, &str, f64); 7] = [
 
 #[test]
 #[ignore = "minutes: cargo test --release -p collrules-workflow --test whole campaigns_reach -- --ignored"]
+#[allow(clippy::print_stdout, reason = "the shares are results")]
 fn campaigns_reach_their_shares() {
     let missed = CAMPAIGNS.into_iter().flat_map(|campaign| [1, 2].map(|seed| (campaign, seed))).filter_map(
         |((words, slots, budget, least), seed)| {
