@@ -469,8 +469,8 @@ fn parts_are_decided_one_after_the_other_while_there_is_time() {
         outcomes(&all),
         [(8, Faster), (64, Faster), (512, Faster), (4096, Slower), (16 << 10, Faster), (1 << 20, Faster)]
     );
-    // Four blocks, of which the first has a control, decide on each part.
-    assert!(all.iter().all(|(.., pairs)| *pairs == 4) && timed == 9 * 6, "{all:?}, {timed} timings");
+    // Four blocks, of which the first has a control, or twice as many decide on each part.
+    assert!(all.iter().all(|(.., pairs)| [4, 8].contains(pairs)) && timed <= 18 * 6, "{all:?}, {timed} timings");
     assert_eq!(outcomes(&results(9).0), first, "no time for more than a look at the first part");
 }
 
