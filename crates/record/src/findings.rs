@@ -15,7 +15,7 @@ use crate::estimate::Estimate;
 use crate::file::FormatVersion;
 use crate::han_rules::HanRules;
 use crate::placement::{Arrangement, Layout, Placement};
-use crate::reason::{KeepReason, Stalling};
+use crate::reason::{KeepReason, Shortfall, Stalling};
 use crate::remark::Remark;
 use crate::settings::Settings;
 use crate::transport::Transport;
@@ -287,10 +287,31 @@ impl Findings {
     }
 }
 
+/// Width of the interval of a gain, as a share of the least gain that counts, below which more timings change nothing.
+const CLOSE: f64 = 1.0 / 3.0;
+
 impl CellFinding {
     /// The point of a candidate, if it was timed.
     pub fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
         self.points.iter().find(|point| point.candidate == candidate)
+    }
+
+    /// Returns true if the default stays for lack of timings: a candidate seems to be faster, and its interval includes gains
+    /// that count. One that was not faster in some launch stays so, and one that is known to be close to the limit is decided.
+    pub fn is_open(&self, min_gain: f64) -> bool {
+        let is_close =
+            |gain: &Estimate| gain.high.zip(gain.low).is_some_and(|(high, low)| high - low < CLOSE * min_gain);
+        let may_count = |gain: &Estimate| gain.high.is_none_or(|high| high >= 1.0 + min_gain);
+        let seems = |gain: &Estimate| gain.point > 1.0 && may_count(gain) && !is_close(gain);
+        let lacks_evidence = matches!(
+            self.verdict,
+            Verdict::Keep {
+                why: KeepReason::Nearest(
+                    Shortfall::SmallGain | Shortfall::FewVisits | Shortfall::Doubtful | Shortfall::NotSignificant
+                )
+            }
+        );
+        lacks_evidence && self.points.iter().filter_map(|point| point.gain).any(|gain| seems(&gain))
     }
 
     /// Returns the candidate that carries out the call with rules and settings active.

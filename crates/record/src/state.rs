@@ -60,7 +60,7 @@ pub enum Step {
     Begin(Budget),
     /// Timings were taken, and rules decided.
     Measure,
-    /// Other rules were decided than those compared before.
+    /// Rules are decided anew: others than those compared before, or with more time.
     Decide,
     /// A comparison of rules; in another layout than that of the run if one is named.
     Compare(Stage, Option<Layout>),
@@ -117,10 +117,14 @@ impl TuningState {
         own.filter(|it| filter(it.step)).map(|it| it.seconds.0).sum()
     }
 
-    /// Share of the error rate for comparisons of rules: half of it for each budget, since those before may have spent theirs.
+    /// Share of the error rate for comparisons of rules: half of it for each decision, since those before may have spent theirs.
     pub fn error_share(&self) -> f64 {
-        let budgets = self.steps.iter().filter(|it| matches!(it.step, Step::Begin(_))).count();
-        0.5f64.powi(budgets.saturating_sub(1) as i32)
+        0.5f64.powi(self.steps.iter().filter(|it| it.step == Step::Decide).count() as i32)
+    }
+
+    /// Seconds of all comparisons of a stage, also with earlier budgets.
+    pub fn compared(&self, step: Step) -> f64 {
+        self.steps.iter().filter(|it| it.step == step).map(|it| it.seconds.0).sum()
     }
 
     /// What comparisons in a layout over a base showed, in order; the layout of the run if none is named.

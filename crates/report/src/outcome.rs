@@ -14,7 +14,6 @@ use collrules_rules::words::{counted, first_lines, listed};
 use crate::context::Context;
 use crate::document::SIMULATED;
 use crate::gains::{GainRange, Gains};
-use crate::reasons::is_open;
 use crate::summary::sizes;
 use crate::words::{describe_control, ratio, times};
 use crate::{plain, quality, settings};
@@ -97,7 +96,7 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
         }
         None if is_compared => {}
         None if findings.changes_nothing() => {
-            let open = findings.cells.iter().filter(|cell| is_open(cell, findings.criteria.min_gain)).count();
+            let open = findings.cells.iter().filter(|cell| cell.is_open(findings.criteria.min_gain)).count();
             let unreached = count_unreached(findings);
             let all = counted(findings.cells.len() + unreached, "size");
             let needs = if open == 1 { "needs" } else { "need" };

@@ -1,11 +1,11 @@
 //! Reasons for the choice in a cell: the verdict of its own timings, and the reason if the rules choose something else;
 //! reasons for keeping the default.
 
+use collrules_record::Candidate;
 use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::policy::Assumption;
 use collrules_record::reason::Stalling;
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::{Candidate, Estimate};
 
 use crate::facts::candidate_name;
 use crate::words::{count, percent};
@@ -76,7 +76,7 @@ pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<(Choice
 /// Whatever may give a cell that keeps the builtin a rule: time, or an option; empty if nothing does.
 fn remedy(cell: &CellFinding, min_gain: f64) -> String {
     match &cell.verdict {
-        _ if is_open(cell, min_gain) => "more timings".to_owned(),
+        _ if cell.is_open(min_gain) => "more timings".to_owned(),
         Verdict::Keep { why: KeepReason::Nearest(Shortfall::Stalls(_)) } => "--accept-stalls".to_owned(),
         Verdict::Keep { why: KeepReason::Nearest(Shortfall::Barred(Bar::Lacking(assumption))) } => match assumption {
             Assumption::CommutativeOps | Assumption::ConsistentArguments => format!("--assume {assumption}"),
@@ -85,26 +85,6 @@ fn remedy(cell: &CellFinding, min_gain: f64) -> String {
         },
         _ => String::new(),
     }
-}
-
-/// Returns true if the default stays in a cell for lack of evidence: a candidate seems to be faster, and its interval
-/// includes gains that count.
-pub(crate) fn is_open(cell: &CellFinding, min_gain: f64) -> bool {
-    let seems = |gain: &Estimate| gain.point > 1.0 && gain.high.is_none_or(|high| high >= 1.0 + min_gain);
-    let lacks_evidence = matches!(
-        cell.verdict,
-        Verdict::Keep {
-            why: KeepReason::Nearest(
-                Shortfall::SmallGain
-                    | Shortfall::NotTimedInEveryLaunch
-                    | Shortfall::FewVisits
-                    | Shortfall::Doubtful
-                    | Shortfall::NotSignificant
-                    | Shortfall::NotInEveryLaunch
-            )
-        }
-    );
-    lacks_evidence && cell.points.iter().filter_map(|point| point.gain).any(|gain| seems(&gain))
 }
 
 /// The reason for keeping the default, in a few words.
@@ -173,6 +153,7 @@ pub(crate) fn describe_stalls(stalls: &Stalling) -> String {
 #[cfg(test)]
 mod tests {
     use collrules_record::Cell;
+    use collrules_record::Estimate;
     use collrules_record::findings::PointFinding;
     use collrules_record::units::{Bytes, Ranks};
     use collrules_rules::{Choice, Collective, Release};

@@ -10,6 +10,7 @@ use collrules_rules::Distribution;
 use collrules_rules::settings::parameters::Parameters;
 
 use crate::error::RunnerError;
+use crate::job_clock::JobClock;
 use crate::launch::LaunchPlan;
 use crate::selection::Log;
 use crate::turns::{JobFailure, Jobs};
@@ -22,6 +23,11 @@ pub type Report<'a> = &'a mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>;
 pub trait Backend {
     /// `mpi` or `simulation`, for the manifest.
     fn name(&self) -> &'static str;
+
+    /// The clock by which its jobs take time.
+    fn clock(&self) -> JobClock {
+        JobClock::Machine
+    }
 
     /// Names a directory that all nodes see, for files that exist while a job runs.
     fn use_scratch(&mut self, _directory: &Path) {}

@@ -14,6 +14,7 @@
 //! | [`turns`] | jobs that live at the same time and take turns |
 //! | [`wire`] | messages between controller and worker |
 //! | [`backend`] | the interface of backends: survey, measure, probe |
+//! | [`job_clock`] | the clock by which jobs take time |
 //! | [`mpi`] | the backend that launches MPI jobs |
 //! | [`simulate`] | the backend that computes times from a cost model |
 //! | [`separate`] | the launches of a campaign: all candidates together, or one alone |
@@ -32,6 +33,7 @@ pub mod engine;
 pub mod error;
 pub mod forecast;
 pub mod grid;
+pub mod job_clock;
 pub mod launch;
 pub mod messages;
 pub mod mpi;

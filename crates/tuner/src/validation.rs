@@ -1,13 +1,16 @@
 //! The result of a rules file in fresh launches: in the calls that decide on its rules, and in other calls.
 
+use std::collections::BTreeMap;
+
 use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::Condition;
+use collrules_record::estimate::student_quantile;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{Cell, Estimate};
 use collrules_rules::Choice;
 
-use crate::comparison::{ArmDemand, Compared, SubjectResult, decide};
+use crate::comparison::{ArmDemand, Compared, SubjectResult, class, decide};
 
 /// Properties of a cell that are known before the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,16 +116,34 @@ pub fn describe_check(
 /// A difference that the phases of a machine make: a call of 0.3 us takes 1 us for some minutes.
 const PHASE: f64 = 1e-6;
 
+/// Least number of sizes whose differences between stretches are pooled.
+const LEAST_POOLED: usize = 3;
+
+/// Half the width of the interval of a mean of two stretches, by these differences of log speedups between them: Student's t
+/// with a degree of freedom from each. None of few, for which t is so large that the interval says nothing.
+fn reach_of_phases(differences: &[f64], level: f64) -> f64 {
+    let degrees = differences.len() as f64;
+    let variance = differences.iter().map(|it| it * it).sum::<f64>() / degrees / 4.0;
+    if differences.len() < LEAST_POOLED { 0.0 } else { student_quantile(level, degrees) * variance.sqrt() }
+}
+
 /// Adds a later stretch of launches to a comparison, in which some of its cells were timed again. Speedups are the means of
-/// both stretches, each with the same weight since what differs most is the machine; their intervals are at least as wide as
-/// the stretches are apart. What was faster remains so if the later stretch points to a gain; differences of less than 1 us
-/// have to be shown in both.
+/// both stretches, each with the same weight since what differs most is the machine. Their intervals are at least as wide as
+/// the stretches are apart, and contain the variance between stretches, pooled over a class of sizes. What was faster remains so
+/// if the later stretch points to a gain; differences of less than 1 us have to be shown in both.
 pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteria) {
+    let again = |cell: &ValidatedCell| later.cells.iter().find(|again| again.cell == cell.cell);
+    let mut differences: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for (cell, again) in round.cells.iter().filter_map(|cell| Some((cell, again(cell)?))) {
+        let difference = (cell.speedup.point / again.speedup.point).ln();
+        differences.entry(class(cell.cell.bytes)).or_default().push(difference);
+    }
     for cell in &mut round.cells {
-        let Some(again) = later.cells.iter().find(|again| again.cell == cell.cell) else { continue };
+        let Some(again) = again(cell) else { continue };
+        let phases = reach_of_phases(&differences[&class(cell.cell.bytes)], cell.speedup.level);
         let is_large = |it: &ValidatedCell| (it.without.point - it.with.point).abs() >= PHASE;
         let is_large = is_large(cell) && is_large(again);
-        cell.speedup = mean_of_stretches(cell.speedup, again.speedup);
+        cell.speedup = mean_of_stretches(cell.speedup, again.speedup, phases);
         cell.verdict = match (cell.verdict, again.verdict) {
             (_, Outcome::Slower) => Outcome::Slower,
             (Outcome::Faster, Outcome::Faster) => Outcome::Faster,
@@ -131,8 +152,8 @@ pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteri
             (Outcome::Faster, _) if is_large && excludes_loss(cell.speedup, criteria) => Outcome::Same,
             _ => decide(cell.speedup, None, criteria),
         };
-        cell.without = mean_of_stretches(cell.without, again.without);
-        cell.with = mean_of_stretches(cell.with, again.with);
+        cell.without = mean_of_stretches(cell.without, again.without, 0.0);
+        cell.with = mean_of_stretches(cell.with, again.with, 0.0);
     }
     round.failed.extend(later.failed.iter().filter(|failed| failed.with).cloned());
     // The mean is over other cells than those that are left.
@@ -144,12 +165,12 @@ pub(crate) fn excludes_loss(speedup: Estimate, criteria: ValidationCriteria) -> 
     speedup.low.is_some_and(|low| low * (1.0 + criteria.same_within) >= 1.0)
 }
 
-fn mean_of_stretches(one: Estimate, other: Estimate) -> Estimate {
+fn mean_of_stretches(one: Estimate, other: Estimate, phases: f64) -> Estimate {
     let (first, second) = (one.point.ln(), other.point.ln());
     let half = |it: Estimate| it.low.map(|low| it.point.ln() - low.ln());
     let point = (first + second) / 2.0;
     let apart = (first - second).abs() / 2.0;
-    let half = half(one).zip(half(other)).map(|(one, other)| (one.hypot(other) / 2.0).max(apart));
+    let half = half(one).zip(half(other)).map(|(one, other)| (one.hypot(other) / 2.0).max(apart).max(phases));
     let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
     Estimate { point, low, high, samples: one.samples + other.samples, ..one }.exp()
 }
@@ -187,6 +208,9 @@ fn describe_cell(
 mod tests {
     use collrules_record::{Bytes, Ranks};
     use collrules_rules::Collective;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::StandardNormal;
 
     use super::*;
 
@@ -233,6 +257,38 @@ mod tests {
         assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Undecided)), Undecided);
         assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Faster)), Faster);
         assert_eq!(verdict((2e-6, 4.0, Faster), (4.5e-7, 1.1, Undecided)), Undecided, "the other phase is short");
+    }
+
+    /// On a machine whose speedups have a phase in each stretch, which is the size's own or that of all.
+    #[test]
+    fn intervals_contain_the_variance_between_stretches() {
+        const PHASES: f64 = 0.15;
+        let covered = |sizes: u64, own: f64| {
+            let is_covered = |seed: &u64| {
+                let mut rng = ChaCha8Rng::seed_from_u64(*seed);
+                let mut normal = || rng.sample::<f64, _>(StandardNormal) * PHASES;
+                let mut stretch = || {
+                    let all = normal();
+                    let cells = (1..=sizes).map(|bytes| {
+                        let phase = own.sqrt() * normal() + (1.0 - own).sqrt() * all;
+                        let mut found = compared(1e-4, 2.0 * phase.exp(), Outcome::Faster).cells.remove(0);
+                        found.cell.bytes = Bytes(bytes);
+                        found
+                    });
+                    Round { cells: cells.collect(), ..Round::default() }
+                };
+                let (mut first, later) = (stretch(), stretch());
+                add_stretch(&mut first, &later, ValidationCriteria::default());
+                let Estimate { low, high, .. } = first.cells[0].speedup;
+                low.is_some_and(|low| low <= 2.0) && high.is_some_and(|high| high >= 2.0)
+            };
+            (1..=200).filter(is_covered).count()
+        };
+        assert!(covered(8, 1.0) >= 186, "{}", covered(8, 1.0));
+        assert!(covered(3, 1.0) >= 186, "{}", covered(3, 1.0));
+        // One phase of all sizes is seen twice only: what METHODOLOGY says.
+        assert!((130..170).contains(&covered(8, 0.0)), "{}", covered(8, 0.0));
+        assert!((90..150).contains(&covered(1, 1.0)), "{}", covered(1, 1.0));
     }
 
     #[test]

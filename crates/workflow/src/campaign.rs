@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use collrules_record::experiment::Experiment;
-use collrules_record::manifest::{self, Manifest, SIMULATED};
+use collrules_record::findings::Findings;
+use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
-use collrules_record::plan::{Separate, Skipped};
-use collrules_record::rundir::{self, RunDir, RunLog};
+use collrules_record::plan::{CellPlan, Separate, Skipped};
+use collrules_record::rundir::{self, ComparisonLog, RunDir, RunLog};
 use collrules_record::values::REST;
 use collrules_record::{Layout, Plan, Seconds};
 use collrules_rules::words::counted;
-use collrules_runner::campaign::{self, Notice, StopConditions, Tally};
+use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::separate;
-use collrules_runner::wire::WorkerEvent;
 
 use crate::error::WorkflowError;
 use crate::plan::BudgetShares;
@@ -91,6 +91,8 @@ pub struct Measurement {
     planned: u32,
     /// Further plans so far.
     rounds: u32,
+    /// True if what is undecided has the rest of the budget.
+    pub(crate) takes_rest: bool,
 }
 
 impl Measurement {
@@ -105,15 +107,15 @@ impl Measurement {
         let budget = plan::rules_budget(&self.experiment)?;
         let share = BudgetShares::of_comparison(&self.experiment)?.0;
         // The comparison need not do without all of the time that measuring took too long.
-        let least = share.min(self.left()?.0) / 2.0;
-        let most = if self.experiment.searches { share } else { f64::INFINITY };
-        Some(Seconds((budget.0 - self.clock.of_rules()).min(most).max(least)))
+        let left = self.left()?.0;
+        let most = if self.experiment.searches { share } else { left };
+        Some(Seconds((budget.0 - self.clock.of_rules()).min(most).max(share.min(left) / 2.0)))
     }
 
     /// The rest of the time for rules, also before their comparison; none without a budget.
     pub(crate) fn rules_time(&self) -> Option<Seconds> {
         let budget = plan::rules_budget(&self.experiment)?;
-        Some(Seconds((budget.0 - self.clock.of_rules()).max(0.0)))
+        Some(Seconds((budget.0 - self.clock.of_rules()).clamp(0.0, self.left()?.0)))
     }
 
     /// Seconds that are kept for comparing confirmed rules once more.
@@ -121,16 +123,43 @@ impl Measurement {
         BudgetShares::of_comparison(&self.experiment).map_or(0.0, |all| plan::AGAIN * all.0)
     }
 
-    /// This share of the rest of the budget for comparing confirmed rules once more; it is not given up for what took too
-    /// long. None without a budget.
+    /// This share of the rest of the budget for comparing confirmed rules once more; the first time it is not given up for what
+    /// took too long. None without a budget.
     pub(crate) fn left_again(&self, share: f64) -> Option<Seconds> {
-        self.left().map(|left| Seconds(share * left.0.max(self.again_time() / 2.0)))
+        let least = if self.takes_rest { 0.0 } else { self.again_time() / 2.0 };
+        self.left().map(|left| Seconds(share * left.0.max(least)))
     }
 
     /// The rest of the whole budget; none without a budget.
     pub(crate) fn left(&self) -> Option<Seconds> {
         let budget = self.experiment.budget?;
         Some(Seconds((budget.0 - self.clock.seconds()).max(0.0)))
+    }
+
+    /// The sizes, also of further plans, without a decision for lack of timings.
+    pub(crate) fn list_open(&self, findings: &Findings) -> Result<Vec<CellPlan>, WorkflowError> {
+        let mut open = plan::unreached(&self.manifest.plan, findings);
+        let mut planned = self.manifest.plan.cells.clone();
+        let mut round = 1;
+        while let Some(plan) = self.run.refinement(round)? {
+            planned.extend(plan.cells);
+            round += 1;
+        }
+        for found in findings.cells.iter().filter(|found| found.is_open(findings.criteria.min_gain)) {
+            let is_known = open.iter().any(|known| known.cell == found.cell);
+            open.extend(planned.iter().find(|it| it.cell == found.cell).filter(|_| !is_known).cloned());
+        }
+        Ok(open)
+    }
+
+    /// Planned launches so far.
+    pub(crate) fn planned(&self) -> u32 {
+        self.planned
+    }
+
+    /// Launches so far that measured or compared.
+    pub(crate) fn launches(&self) -> Result<usize, WorkflowError> {
+        Ok(self.planned as usize + ComparisonLog::open(&self.run)?.launches().len())
     }
 
     /// Measures the grid up to this total number of launches, so that several campaigns can take turns.
@@ -162,12 +191,12 @@ impl Measurement {
     pub(crate) fn measure(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         self.grid(session)?;
         self.measure_kept(session)?;
-        let others = self.clock.of_session();
         for layout in self.experiment.also_layout.clone() {
+            let since = self.clock.seconds();
             let Some(begin) = elsewhere(self, layout, session)? else { continue };
-            measure(&begin, session)?;
+            let least = measure(&begin, session)?.clock.seconds();
+            self.clock.leave_out(since, least);
         }
-        self.clock.leave_out(others);
         Ok(())
     }
 
@@ -203,22 +232,14 @@ impl Measurement {
         let first = self.planned;
         self.planned += separate::starts(plan).len() as u32;
         session.tell(Event::Planned { plan, first });
-        let (mut tally, mut calling) = (Tally::default(), 0.0);
+        let mut tally = Tally::default();
         let stop = Arc::clone(&session.stop);
         let policy = StopConditions { launches, failures: session.failures, stop };
         let backend = self.started.backend.as_mut();
         let result =
             campaign::measure(first, backend, plan, &mut self.log, &policy, &mut tally, &mut |launch, notice| {
-                if let Notice::Event(WorkerEvent::Opened { seconds, .. } | WorkerEvent::Visited { seconds, .. }) =
-                    notice
-                {
-                    calling += seconds;
-                }
                 session.tell(Event::Launch(launch, notice));
             });
-        if self.started.backend.name() == SIMULATED {
-            self.clock.simulate(calling);
-        }
         session.tell(Event::Measured(&tally, result.as_ref().err()));
         result.map_err(|cause| WorkflowError::Incomplete {
             cause: Box::new(cause),
@@ -301,7 +322,6 @@ fn elsewhere(
 
 /// Begins a run or resumes one, without measuring.
 pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let clock = Clock::new();
     let measured = match &begin.place {
         RunPlace::Resumed(run) => resumed(run, &begin.experiment, session)?,
         RunPlace::New(out) | RunPlace::NewInBestLayout(out) => {
@@ -309,7 +329,7 @@ pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, 
             new(started, begin, out, session)?
         }
     };
-    open(Measurement { clock, ..measured }, session)
+    open(measured, session)
 }
 
 /// Begins a run on a surveyed system, without measuring.
@@ -363,7 +383,6 @@ fn new(
     out: &Path,
     session: &mut Session<'_>,
 ) -> Result<Measurement, WorkflowError> {
-    let clock = Clock::new();
     // Settings that cannot be set are refused before anything is measured.
     if let Request::Tune(options) = &begin.request
         && !options.settings.requests.is_empty()
@@ -393,12 +412,12 @@ fn new(
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let manifest = manifest(request, experiment.clone(), &started, &plan, session.command.clone());
     let run = RunDir::create(out, &manifest)?;
-    let (log, resumed, planned, rounds) = (run.log()?, false, 0, 0);
-    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds })
+    let (log, clock) = (run.log()?, Clock::new(&started));
+    let (resumed, planned, rounds, takes_rest) = (false, 0, 0, false);
+    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds, takes_rest })
 }
 
 fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let clock = Clock::new();
     // Locked before anything is started: two jobs at once would disturb each other.
     let run = RunDir::open(directory)?;
     resume::refuse_merged(&run, &run.manifest()?)?;
@@ -419,8 +438,8 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     manifest.plan.sort_groups();
     // This job may be shorter than the first one of the run.
     let experiment = fit_allocation(experiment, &manifest.request, &started, session)?;
-    let (resumed, planned, rounds) = (true, 0, 0);
-    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds })
+    let (clock, resumed, planned, rounds, takes_rest) = (Clock::new(&started), true, 0, 0, false);
+    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds, takes_rest })
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.
@@ -461,7 +480,7 @@ pub(crate) fn manifest(
         launcher: backend.launcher(plan),
         environment: start::environment(),
         allocations: started.allocation.iter().cloned().collect(),
-        host: if backend.name() == SIMULATED { Default::default() } else { manifest::host() },
+        host: if backend.name() == "simulation" { Default::default() } else { manifest::host() },
         pins: started.pins.clone(),
         survey: started.survey.clone(),
         plan: plan.clone(),

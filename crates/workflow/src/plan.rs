@@ -34,7 +34,7 @@ pub(crate) const SEARCH: f64 = 0.4;
 pub(crate) const UNDER_SETTINGS: f64 = 0.2;
 
 /// Share of the time for rules that their comparison gets.
-const VALIDATION: f64 = 0.4;
+pub(crate) const VALIDATION: f64 = 0.4;
 
 /// Share of the time for comparing rules that is kept for comparing them once more, later.
 pub(crate) const AGAIN: f64 = 0.2;
@@ -47,6 +47,16 @@ const LEAST_BUDGET: f64 = 60.0;
 
 /// Starts of jobs for which the time of a comparison has to be enough.
 const LEAST_STARTS: f64 = 4.0;
+
+/// Smallest share of a budget with which what is undecided goes on.
+const REST: f64 = 0.02;
+
+/// Returns true if a rest of a budget is enough to time what is undecided, or to compare and prove its rules.
+pub(crate) fn is_worth(rest: Seconds, experiment: &Experiment, startup: Seconds) -> bool {
+    let starts = PROOF_JOBS + LEAST_STARTS.max(launches(experiment));
+    let share = experiment.budget.map_or(0.0, |budget| REST * budget.0);
+    rest.0 > share.max(starts * startup.0)
+}
 
 /// Seconds of a tuning's budget that are not for the grid. Parts that need less leave the rest to those after them.
 #[derive(Clone, Copy, Debug, PartialEq)]

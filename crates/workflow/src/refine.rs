@@ -10,24 +10,34 @@ use collrules_runner::separate;
 use collrules_tuner::refine::{Gap, Refinement, refine as propose};
 
 use crate::campaign::Measurement;
-use crate::plan::{refinement, refines, unreached};
+use crate::error::WorkflowError;
+use crate::plan::{VALIDATION, refinement, refines};
 use crate::session::Session;
 
-/// Plans a round of the sizes that earlier sessions had no time for, in a run that is resumed with more; none without such
-/// sizes or time.
-pub(crate) fn plan_unreached(measured: &Measurement, findings: &Findings, session: &mut Session<'_>) -> Option<Plan> {
+/// Plans a round of the sizes that are undecided or not reached, in a run that goes on with more time; none without such sizes
+/// or time.
+pub(crate) fn plan_open(
+    measured: &Measurement,
+    findings: &Findings,
+    session: &mut Session<'_>,
+) -> Result<Option<Plan>, WorkflowError> {
     let base = &measured.manifest.plan;
-    let cells = unreached(base, findings);
-    let left = measured.rules_time().map(|left| left.0 - measured.shares().validation);
-    if cells.is_empty() || left.is_some_and(|left| left <= 0.0) {
-        return None;
+    let cells = measured.list_open(findings)?;
+    let share = if measured.experiment.validate { 1.0 - VALIDATION } else { 1.0 };
+    let left = measured.rules_time().map(|left| share * left.0);
+    let startup = base.schedule.startup.0;
+    // Twice the launches so far: what they left open needs many more. Starting takes half of the time at most.
+    let affordable = left.map_or(f64::INFINITY, |left| left / (2.0 * startup));
+    let launches = f64::from(measured.planned()).min(affordable).max(1.0) as u32;
+    let launch = left.map(|left| left / f64::from(launches) - startup);
+    if cells.is_empty() || launch.is_some_and(|launch| launch <= 0.0) {
+        return Ok(None);
     }
-    session.say(&format!("measuring {} that were not reached before", counted(cells.len(), "size")));
-    let launch = |left: f64| Seconds((left / f64::from(base.launches.max(1)) - base.schedule.startup.0).max(0.0));
+    session.say(&format!("more timings of {} that are undecided or were not reached", counted(cells.len(), "size")));
     let mut plan = plan(measured, cells, None);
-    plan.schedule.budget = left.map(launch);
+    (plan.launches, plan.schedule.budget) = (launches, launch.map(Seconds));
     separate::afford(&mut plan, 0).iter().for_each(|why| session.say(why));
-    Some(plan)
+    Ok(Some(plan))
 }
 
 /// Plans the next round of sizes between measured ones; none if no size is worth its time, or no time is left.

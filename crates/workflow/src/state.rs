@@ -1,14 +1,14 @@
 //! The state of a run: the steps that ended, and the clock of their time.
 
-use std::time::Instant;
-
 use collrules_record::comparison::Stage;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::Settings;
 use collrules_record::state::{Evidence, Step, StepRecord, TuningState};
 use collrules_record::{Seconds, Validation, manifest};
+use collrules_runner::job_clock::JobClock;
 
 use crate::error::WorkflowError;
+use crate::start::Started;
 use crate::tuning;
 
 /// Reads the state of a directory; without one, the results in it that are about its rules.
@@ -30,12 +30,13 @@ pub(crate) fn compared(step: Step, base: Settings, found: Validation) -> StepRec
     StepRecord { evidence: Some(Evidence { at: manifest::now(), base, found }), ..step.into() }
 }
 
-/// Lets a run go on with more time: what was undecided is decided again, and what was shown stays.
-pub(crate) fn reopen(state: &mut TuningState) {
+/// Lets a run go on with more time: what was undecided is decided again, in a step that begins with this record, and what was
+/// shown stays.
+pub(crate) fn reopen(state: &mut TuningState, begun: StepRecord) {
     state.reverted.clear();
     state.carried.clear();
     state.settings = state.settings.take().filter(|found| found.chosen.is_some());
-    state.steps.push(Step::Decide.into());
+    state.steps.push(begun);
 }
 
 /// Returns true if the time of a step is not that of rules in the layout of the run.
@@ -44,23 +45,25 @@ fn is_apart(step: Step) -> bool {
 }
 
 /// The clock of a tuning: the time of steps that ended, also in earlier sessions, and of the one in progress.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Clock {
-    began: Instant,
-    /// Seconds of simulated jobs, which take none.
-    simulated: f64,
+    jobs: JobClock,
+    /// When the session began.
+    began: f64,
     /// Seconds of earlier sessions with the same budget.
     before: f64,
     /// Seconds of steps with a budget of their own.
     apart: f64,
-    /// Seconds of this session when the step in progress began.
+    /// When the step in progress began.
     lap: f64,
 }
 
 impl Clock {
-    /// A clock that starts now.
-    pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), simulated: 0.0, before: 0.0, apart: 0.0, lap: 0.0 }
+    /// A clock that starts with the survey, by the time of the system's jobs.
+    pub(crate) fn new(started: &Started) -> Self {
+        let jobs = started.backend.clock();
+        let began = jobs.now() - started.startup.0;
+        Self { jobs, began, before: 0.0, apart: 0.0, lap: began }
     }
 
     /// Adds the time of earlier sessions, beyond these seconds that a batch job cut off the budget.
@@ -69,19 +72,9 @@ impl Clock {
         self.apart = state.spent(is_apart).min(self.before);
     }
 
-    /// Adds the seconds of simulated jobs.
-    pub(crate) fn simulate(&mut self, seconds: f64) {
-        self.simulated += seconds;
-    }
-
-    /// Seconds of this session.
-    pub(crate) fn of_session(&self) -> f64 {
-        self.simulated + self.began.elapsed().as_secs_f64()
-    }
-
     /// Seconds so far.
     pub(crate) fn seconds(&self) -> f64 {
-        self.before + self.of_session()
+        self.before + self.jobs.now() - self.began
     }
 
     /// Seconds of the work on rules in the layout of the run.
@@ -89,18 +82,21 @@ impl Clock {
         self.seconds() - self.apart
     }
 
-    /// Leaves out the seconds since a time of this session: they have a budget of their own.
-    pub(crate) fn leave_out(&mut self, since: f64) {
-        self.apart += self.of_session() - since;
+    /// Leaves out the time since so many seconds, which has a budget of its own. A model counts only its own calls, so at least
+    /// these seconds of another one have passed.
+    pub(crate) fn leave_out(&mut self, since: f64, least: f64) {
+        let passed = self.seconds() - since;
+        self.before += (least - passed).max(0.0);
+        self.apart += passed.max(least);
     }
 
     /// Ends a step.
     pub(crate) fn end(&mut self, step: Step) -> StepRecord {
-        let now = self.of_session();
-        let since = std::mem::replace(&mut self.lap, now);
+        let now = self.jobs.now();
+        let seconds = now - std::mem::replace(&mut self.lap, now);
         if is_apart(step) {
-            self.leave_out(since);
+            self.apart += seconds;
         }
-        StepRecord { seconds: Seconds(now - since), ..step.into() }
+        StepRecord { seconds: Seconds(seconds), ..step.into() }
     }
 }

@@ -10,8 +10,8 @@ use collrules_runner::RunnerError;
 use crate::analyze::Source;
 use crate::campaign::{Begin, Measurement, prepare};
 use crate::error::WorkflowError;
-use crate::plan::unreached;
-use crate::prove::{self, ProvenRun};
+use crate::plan::is_worth;
+use crate::prove;
 use crate::publish::Published;
 use crate::session::Session;
 use crate::{refine, state, tuning};
@@ -32,7 +32,8 @@ pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, Workf
     })
 }
 
-/// The steps of a tuning, in an open run. Those that ended in an earlier session are left out.
+/// The steps of a tuning, in an open run. Those that ended in an earlier session are left out. What they leave of the budget
+/// is for what is undecided.
 fn carry_out(
     measured: &mut Measurement,
     options: &TuneOptions,
@@ -40,6 +41,34 @@ fn carry_out(
 ) -> Result<Published, WorkflowError> {
     let mut state = begin_steps(measured, options)?;
     measured.measure(session)?;
+    loop {
+        let launches = measured.launches()?;
+        let published = conclude(measured, options, state, session)?;
+        let is_open = is_open(measured, &published)?;
+        let is_first = !std::mem::replace(&mut measured.takes_rest, true);
+        let goes_on = is_open && (is_first || measured.launches()? > launches);
+        let rest = measured.left().filter(|left| is_worth(*left, &measured.experiment, measured.started.startup));
+        let Some(rest) = rest.filter(|_| goes_on) else {
+            if measured.experiment.budget.is_some() && !is_open && published.is_confirmed() {
+                let took = Seconds(measured.clock.of_rules()).rounded();
+                session.say(&format!("stopped after {took}: everything decided"));
+            }
+            return Ok(published);
+        };
+        session.say(&format!("{} of the budget are left for what is undecided", rest.rounded()));
+        state = published.state;
+        state::reopen(&mut state, measured.clock.end(Step::Decide));
+        measured.run.write_state(&state)?;
+    }
+}
+
+/// Decides on rules, compares them, and publishes what is left of them.
+fn conclude(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    mut state: TuningState,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
     let findings = decide(measured, options, &mut state, session)?;
     let tuning = tuning::decide(&measured.run, &findings, &measured.started.pins)?;
     let mut run = prove::prove_run(measured, options, findings, tuning, session)?;
@@ -53,12 +82,7 @@ fn carry_out(
     }
     run.published.publish(run.session)?;
     compared?;
-    let ProvenRun { measured, published, session, .. } = run;
-    let is_decided = published.validation.is_some() && published.gains().fates().undecided == 0;
-    if measured.experiment.budget.is_some() && is_decided && published.is_confirmed() {
-        session.say(&format!("stopped after {}: everything decided", Seconds(measured.clock.of_rules()).rounded()));
-    }
-    Ok(published)
+    Ok(run.published)
 }
 
 /// Reads the steps that ended. With another budget than before, what they left undecided or unmeasured is taken up again, and the
@@ -67,8 +91,9 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
     let mut state = state::read(&measured.run)?;
     let is_first = state.budget().is_none();
     if state.budget() != Some(options.budget) {
-        if !is_first && is_open(measured)? {
-            state::reopen(&mut state);
+        let has_result = !is_first && measured.run.file(FINDINGS).exists();
+        if has_result && is_open(measured, &Published::open(measured.run.path())?)? {
+            state::reopen(&mut state, Step::Decide.into());
         }
         state.steps.push(Step::Begin(options.budget).into());
         measured.run.write_state(&state)?;
@@ -79,14 +104,10 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
     Ok(state)
 }
 
-/// Returns true if rules are undecided, or sizes unmeasured, for which there is time with another budget.
-fn is_open(measured: &Measurement) -> Result<bool, WorkflowError> {
-    if !measured.run.file(FINDINGS).exists() {
-        return Ok(false);
-    }
-    let published = Published::open(measured.run.path())?;
+/// Returns true if rules are undecided, or sizes need more timings.
+fn is_open(measured: &Measurement, published: &Published) -> Result<bool, WorkflowError> {
     let is_undecided = published.validation.is_some() && published.gains().fates().undecided > 0;
-    Ok(is_undecided || !unreached(&measured.manifest.plan, &published.findings).is_empty())
+    Ok(is_undecided || !measured.list_open(&published.findings)?.is_empty())
 }
 
 /// Decides, and measures further sizes until none is worth its time: refinement needs the decision on the measurements so far.
@@ -98,15 +119,14 @@ fn decide(
 ) -> Result<Findings, WorkflowError> {
     // Do not add sizes: the rules compared so far would change.
     let is_refined = state.steps.iter().any(|it| it.step == Step::Measure);
-    let mut reaches = is_refined && !state.has(Step::Measure);
+    let mut goes_on = is_refined && (measured.takes_rest || !state.has(Step::Measure));
     let findings = loop {
         let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
         let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted)?;
-        let more =
-            if std::mem::take(&mut reaches) { refine::plan_unreached(measured, &findings, session) } else { None };
-        let plan = match more {
-            None if !is_refined => refine::plan_round(measured, &findings, session),
-            more => more,
+        let plan = match () {
+            () if std::mem::take(&mut goes_on) => refine::plan_open(measured, &findings, session)?,
+            () if !is_refined => refine::plan_round(measured, &findings, session),
+            () => None,
         };
         let Some(plan) = plan else { break findings };
         measured.measure_round(&plan, session)?;

@@ -16,7 +16,7 @@ use crate::document::{Block, Fill, Heatmap, Section, Tile, legend, plots, prose,
 use crate::facts::{self, candidate_name};
 use crate::gains::{CellGain, Gains, SizeState};
 use crate::plot::{Axis, COLOURS, Curves, Entry, Line, Mark, Picture, Reading, Stroke, X};
-use crate::reasons::{self, ChoiceReason, is_open, reasons};
+use crate::reasons::{self, ChoiceReason, reasons};
 use crate::summary::{Stretch, by_collective, stretches};
 use crate::words::{count, ratio};
 
@@ -125,7 +125,7 @@ impl Drawn<'_> {
     fn in_short(&self) -> String {
         let all: Vec<CellGain> = self.gains.of_collective(self.collective).map(|(_, gain)| gain).collect();
         if !all.iter().any(CellGain::had_rule) {
-            let open = self.cells.iter().filter(|cell| is_open(cell, self.findings.criteria.min_gain)).count();
+            let open = self.cells.iter().filter(|cell| cell.is_open(self.findings.criteria.min_gain)).count();
             if open > 0 {
                 let all = counted(self.cells.len(), "measured size");
                 return format!("undecided for {open} of {all}: more timings may tell; the default stays");

@@ -15,7 +15,6 @@ mod suspects;
 mod tests;
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use collrules_record::plan::Plan;
 use collrules_record::rundir::{JournalEntry, RunLog};
@@ -24,6 +23,7 @@ use collrules_record::{Candidate, Cast, Cell, Subject, manifest};
 
 use crate::backend::Backend;
 use crate::error::RunnerError;
+use crate::job_clock::JobClock;
 use crate::wire::WorkerEvent;
 
 use ledger::Ledger;
@@ -61,7 +61,7 @@ pub fn measure(
     let mut ledger = Ledger::new(plan, first, &entries, &past);
     drop(past);
     ledger.count(tally);
-    let (mut failures, mut fruitless) = (0, 0);
+    let (clock, mut failures, mut fruitless) = (backend.clock(), 0, 0);
     while let Some((number, planned, plan)) = ledger.next() {
         if policy.launches.is_some_and(|most| planned - first >= most) {
             break;
@@ -69,13 +69,14 @@ pub fn measure(
         let launch = CampaignLaunch { number, planned, plan: &plan };
         log.note(&JournalEntry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
-        let begun = Instant::now();
-        let mut session = LaunchSession { log, ledger: &mut ledger, tally, place: None, rows: 0, clock: None };
+        let begun = clock.now();
+        let (place, rows, times) = (None, 0, None);
+        let mut session = LaunchSession { log, ledger: &mut ledger, tally, place, rows, clock: &clock, times };
         let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
         let (place, rows, spent) = (session.place, session.rows, session.spent());
-        let startup = session.clock.map_or(0.0, |(first, _, _)| (first - begun).as_secs_f64());
-        // Jobs take time to end as well; simulated ones take only that of their model.
-        let used = (startup + spent).max(begun.elapsed().as_secs_f64());
+        let startup = session.times.map_or(0.0, |(first, _, _)| first - begun);
+        // Jobs take time to end as well.
+        let used = (startup + spent).max(clock.now() - begun);
         ledger.spend(planned, used);
         let over = |complete, why: String| {
             // The first line says it; the job's own words follow.
@@ -156,7 +157,8 @@ struct LaunchSession<'a> {
     place: Option<(usize, Option<usize>)>,
     rows: usize,
     /// The first event, the last one, and the seconds in the journal.
-    clock: Option<(Instant, Instant, f64)>,
+    times: Option<(f64, f64, f64)>,
+    clock: &'a JobClock,
 }
 
 impl LaunchSession<'_> {
@@ -188,12 +190,12 @@ impl LaunchSession<'_> {
             })?;
             self.ledger.finish(planned, subject);
         }
-        let now = Instant::now();
-        let (first, _, known) = self.clock.unwrap_or((now, now, 0.0));
-        self.clock = Some((first, now, known));
+        let now = self.clock.now();
+        let (first, _, known) = self.times.unwrap_or((now, now, 0.0));
+        self.times = Some((first, now, known));
         if self.spent() - known >= SPENT_STEP {
             let seconds = self.spent();
-            self.clock = Some((first, now, seconds));
+            self.times = Some((first, now, seconds));
             self.log.note(&JournalEntry::Spent { launch: launch.number, seconds })?;
         }
         watch(launch, &Notice::Event(event));
@@ -202,6 +204,6 @@ impl LaunchSession<'_> {
 
     /// Seconds from the first event to the last; starting, and the silence before an end, do not count.
     fn spent(&self) -> f64 {
-        self.clock.map_or(0.0, |(first, last, _)| (last - first).as_secs_f64())
+        self.times.map_or(0.0, |(first, last, _)| last - first)
     }
 }

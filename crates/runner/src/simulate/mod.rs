@@ -36,6 +36,7 @@ use crate::backend::{Backend, Report};
 use crate::engine::{self, CheckResult, Executor};
 use crate::error::RunnerError;
 use crate::grid::NOT_SWITCHABLE;
+use crate::job_clock::JobClock;
 use crate::launch::LaunchPlan;
 use crate::schedule::Visit;
 use crate::turns::{JobFailure, Jobs, LoopTimes, Turn};
@@ -48,6 +49,7 @@ pub struct Simulation {
     release: Release,
     /// MCA settings of every launch.
     pins: BTreeMap<String, String>,
+    clock: JobClock,
 }
 
 impl Simulation {
@@ -57,6 +59,7 @@ impl Simulation {
             model: CostModel::new(scenario, Hosts::new(scenario, release, slots, 1)),
             release,
             pins: BTreeMap::new(),
+            clock: JobClock::of_model(),
         }
     }
 
@@ -76,7 +79,8 @@ impl Simulation {
             return Err(RunnerError::Unplayable(why.to_owned()));
         }
         let hosts = Hosts::from_names(machine.hosts());
-        Ok(Self { model: CostModel::new(scenario, hosts).on(machine), release, pins: BTreeMap::new() })
+        let model = CostModel::new(scenario, hosts).on(machine);
+        Ok(Self { model, release, pins: BTreeMap::new(), clock: JobClock::of_model() })
     }
 
     /// Its release.
@@ -121,8 +125,8 @@ impl Simulation {
         let rules = deployed.get(Deployment::FILE).map(read).transpose()?.flatten();
         let han = HanPins::read(&deployed, self.version()?)?;
         let settings = self.pins.clone().into_iter().chain(deployed).collect();
-        let (model, release, clock, known) = (&self.model, self.release, 0.0, BTreeMap::new());
-        Ok(Computed { model, release, plan, is_deployed, rules, han, settings, clock, known })
+        let (model, release, common, known) = (&self.model, self.release, &self.clock, BTreeMap::new());
+        Ok(Computed { model, release, plan, is_deployed, rules, han, settings, common, clock: 0.0, known })
     }
 
     fn behaviour(&self) -> Result<Behaviour, RunnerError> {
@@ -139,6 +143,10 @@ impl Simulation {
 impl Backend for Simulation {
     fn name(&self) -> &'static str {
         "simulation"
+    }
+
+    fn clock(&self) -> JobClock {
+        self.clock.clone()
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
@@ -257,12 +265,20 @@ struct Computed<'a> {
     han: HanPins,
     /// All settings of the launch.
     settings: BTreeMap<String, String>,
+    /// The clock of all launches.
+    common: &'a JobClock,
+    /// Seconds of this one.
     clock: f64,
     /// The times of subjects that were called before, since playing takes long.
     known: BTreeMap<usize, Vec<f64>>,
 }
 
 impl Computed<'_> {
+    fn pass(&mut self, seconds: f64) {
+        self.clock += seconds;
+        self.common.pass(seconds);
+    }
+
     /// The times of the candidates, or casts, of a subject.
     fn all_seconds(&mut self, subject: usize) -> Vec<f64> {
         if let Some(known) = self.known.get(&subject) {
@@ -378,7 +394,7 @@ impl Jobs for SimulatedJobs<'_> {
             let calls: Vec<f64> = delays.map(|delay| time + delay).collect();
             let all = calls.iter().sum::<f64>() * f64::from(turn.calls) / f64::from(different.max(1));
             let duration = all + f64::from(turn.warmup) * time;
-            self.jobs[job].clock += duration;
+            self.jobs[job].pass(duration);
             let lap = duration / f64::from(turn.calls + turn.warmup);
             LoopTimes::new(calls, lap)
         };
@@ -408,7 +424,7 @@ impl Executor for Computed<'_> {
         (0..self.plan.turns(cell)).for_each(checking);
         let checks = self.all_seconds(cell);
         let round_cost = checks.iter().sum();
-        self.clock += round_cost;
+        self.pass(round_cost);
         Ok(CheckResult { failed: Vec::new(), checks, round_cost })
     }
 
@@ -431,7 +447,7 @@ impl Executor for Computed<'_> {
                     [slowest, 0.9 * slowest, 0.95 * slowest]
                 })
                 .collect();
-            self.clock += timings.iter().map(|timing| timing[0]).sum::<f64>();
+            self.pass(timings.iter().map(|timing| timing[0]).sum());
             if round >= visit.warmup {
                 rounds.push(timings);
             }

@@ -83,7 +83,7 @@ impl ProvenRun<'_, '_> {
         let Self { measured, options, published, session } = self;
         let startup = measured.started.startup;
         let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
-        let Measurement { started, manifest, run, .. } = &mut **measured;
+        let Measurement { started, manifest, run, experiment, .. } = &mut **measured;
         let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
         let calls = SearchedCalls::new(published.weights(), ranks, &survey);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
@@ -91,9 +91,10 @@ impl ProvenRun<'_, '_> {
         let few = calls.subjects(&calls.screened);
         let least = of_round * launch_time(startup, few.len()) / SEARCH;
         if left.is_some_and(|left| left < least) {
+            let missing = (least - left.unwrap_or_default()) / SETTINGS;
+            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + missing).ceil();
             session.say(&format!(
-                "settings: not searched, since starting a job takes {startup}; --budget {:.0}s is enough",
-                (least / SETTINGS).ceil()
+                "settings: not searched, since starting a job takes {startup}; --budget {enough:.0}s is enough"
             ));
             return Ok(None);
         }

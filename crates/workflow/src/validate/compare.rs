@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::condition::{Arrival, ArrivalPattern, Condition, find_pattern};
-use collrules_record::manifest::SIMULATED;
 use collrules_record::options::Validating;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{ComparisonLog, RunDir};
@@ -43,6 +42,8 @@ pub(super) struct ComparisonRequest<'a> {
     pub(super) base: Settings,
     /// Time for all launches.
     pub(super) limit: Option<Seconds>,
+    /// Seconds of launches in the log beyond this time.
+    pub(super) earlier: f64,
     /// Most blocks.
     pub(super) most_blocks: u32,
     /// What was shown of these rules, or of others, before.
@@ -60,8 +61,6 @@ pub(super) struct ComparisonResult {
     pub(super) stage: Stage,
     /// The ranges of rules that it did not reach, with the time that their first look would take.
     pub(super) unreached: Option<(String, Seconds)>,
-    /// Seconds of simulated jobs, which take none.
-    pub(super) simulated: f64,
 }
 
 /// Compares the rules of a tuning, if it has any, and if `whole` is given the settings of its run with the rules that are
@@ -76,8 +75,6 @@ pub(super) fn compare_tuning(
     let ComparisonRequest { options, home, limit, .. } = request;
     refuse_bad_calls(subject, options.condition, &request.arrivals)?;
     let mut log = ComparisonLog::open(home)?;
-    let spent = |log: &ComparisonLog| log.launches().iter().map(|launch| launch.seconds.0).sum::<f64>();
-    let before = spent(&log);
     let stage = match request.stage {
         Some(stage) => stage,
         None => log.begin_validation(&about(options, subject, whole, started)?)?,
@@ -105,7 +102,7 @@ pub(super) fn compare_tuning(
     let call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell)));
     launcher.call_times = call_times.filter(|(_, time)| time.0 > 0.0).collect();
     launcher.middle = options.middle.unwrap_or_default();
-    launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
+    launcher.limit_to(limit.map(|limit| limit.0 + request.earlier), LEAST_BLOCKS);
     let looks = Looks::between(first, most);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
@@ -136,8 +133,7 @@ pub(super) fn compare_tuning(
         validation.iter().flat_map(|validation| compared.list_open(subject, &validation.round)).collect::<Vec<_>>();
     let ways = 1 + compared.calls.others.len();
     let unreached = parts::describe_unreached(subject, &open, ways, times);
-    let simulated = if started.backend.name() == SIMULATED { spent(&log) - before } else { 0.0 };
-    Ok(ComparisonResult { validation, whole, log, stage, unreached, simulated })
+    Ok(ComparisonResult { validation, whole, log, stage, unreached })
 }
 
 /// Pairs of launches before the first look, of which each takes `block` seconds, and the time of a launch after its start.

@@ -158,11 +158,12 @@ pub fn validate(
         stage: None,
         base,
         limit,
+        earlier: 0.0,
         most_blocks: MOST_BLOCKS,
         before: None,
     };
     let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
-    let ComparisonResult { mut validation, whole, mut log, stage, unreached, .. } =
+    let ComparisonResult { mut validation, whole, mut log, stage, unreached } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
     if let Some((ranges, needed)) = unreached {
         session.say(&format!("no time to compare {ranges}: about {} more are needed", needed.rounded()));
@@ -357,7 +358,7 @@ impl ProvenRun<'_, '_> {
             stage if stage.is_again() => MOST_AGAIN,
             _ => MOST_BLOCKS,
         };
-        let Measurement { experiment, started, clock, .. } = &mut **measured;
+        let Measurement { experiment, started, .. } = &mut **measured;
         if let Some(short) = task.describe_short_time(started.startup, &run) {
             session.say(&short);
             return Ok(false);
@@ -388,13 +389,12 @@ impl ProvenRun<'_, '_> {
             stage: Some(task.stage),
             base: task.base.clone(),
             limit: task.limit,
+            earlier: published.state.compared(Step::Compare(task.stage, layout)),
             most_blocks,
             before: before.as_ref().filter(|_| !task.stage.is_again()),
         };
         let compared = compare_tuning(request, &mut subject, None, started, session);
-        let ComparisonResult { validation, unreached, simulated, .. } =
-            compared.map_err(|error| error.while_tuning(&run))?;
-        clock.simulate(simulated);
+        let ComparisonResult { validation, unreached, .. } = compared.map_err(|error| error.while_tuning(&run))?;
         let Some(found) = validation else { return Ok(false) };
         if let Some((ranges, needed)) = unreached.filter(|_| !task.stage.is_again()) {
             session.say(&format!(

@@ -193,14 +193,14 @@ fn rules_that_were_not_compared_under_settings_are_said_to_be_left_out() {
 /// A budget that decides nothing asks for more.
 #[test]
 fn what_is_undecided_goes_on_with_another_budget() {
-    let words = "--simulate=noise --sizes 4K --refine 0 --no-settings --launches 2 --seed";
+    let words = "--simulate=noise --sizes 64,4K,64K --np 4,8 --ops bcast,allreduce --refine 0 --no-settings --seed";
     let undecided = (1..20).find_map(|seed| {
-        let (_, published) = TuningFixture::tuned(&format!("{words} {seed} --budget 2s --calls 8"));
+        let (_, published) = TuningFixture::tuned(&format!("{words} {seed} --budget 0.5s"));
         published.needs_time().map(|budget| (budget, published.next_command()))
     });
     let (budget, next) = undecided.expect("noise decides nothing");
-    assert_eq!(budget, Seconds(4.0));
-    assert!(next.is_some_and(|next| next.contains("--resume") && next.ends_with("--budget 4s")));
-    let (_, endless) = TuningFixture::tuned(&format!("{words} 1 --calls 8"));
+    assert_eq!(budget, Seconds(1.0));
+    assert!(next.is_some_and(|next| next.contains("--resume") && next.ends_with("--budget 1s")));
+    let (_, endless) = TuningFixture::tuned(&format!("{words} 1 --budget none"));
     assert_eq!(endless.needs_time(), None);
 }

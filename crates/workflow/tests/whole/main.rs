@@ -13,6 +13,7 @@ mod han;
 mod layouts;
 mod recorded;
 mod repair;
+mod rest;
 mod resume;
 mod settings;
 mod stage;

@@ -56,7 +56,7 @@ fn the_rest_of_a_job_is_recorded_as_a_time() {
 }
 
 #[test]
-fn only_another_budget_reopens_a_comparison() {
+fn what_is_undecided_is_compared_again_if_there_is_time() {
     const WORDS: &str = "--simulate=stale --refine 0 --no-settings --calls 20 --launches 2";
     let begin = |stage: &TuningFixture, budget: &str| {
         Begin::tuning(tuning(&format!("{WORDS} --budget {budget}")), stage.path())
@@ -65,18 +65,19 @@ fn only_another_budget_reopens_a_comparison() {
     stage.allocation = Some(job_ending_in(125.0));
     let first = begin(&stage, "300s");
     stage.play(|session| tune(&first, session)).unwrap();
-    let mut state = stage.run().state().unwrap().unwrap();
-    let rounds = state.steps.iter_mut().filter_map(|it| Some(&mut it.evidence.as_mut()?.found.round));
-    rounds.flat_map(|round| &mut round.cells).for_each(|cell| cell.verdict = Outcome::Undecided);
-    stage.run().write_state(&state).unwrap();
-    let mut is_left = |budget| {
+    let mut is_compared = |budget, is_undecided| {
+        let mut state = stage.run().state().unwrap().unwrap();
+        let rounds = state.steps.iter_mut().filter_map(|it| Some(&mut it.evidence.as_mut()?.found.round));
+        let cells = rounds.flat_map(|round| &mut round.cells).filter(|_| is_undecided);
+        cells.for_each(|cell| cell.verdict = Outcome::Undecided);
+        stage.run().write_state(&state).unwrap();
         let again = Begin { place: RunPlace::Resumed(stage.path()), ..begin(&stage, budget) };
-        stage.notes.clear();
+        stage.compared = 0;
         stage.play(|session| tune(&again, session)).unwrap();
-        stage.notes.iter().any(|note| note.starts_with("these rules were compared before"))
+        stage.compared > 0
     };
-    assert!(is_left("300s"));
-    assert!(!is_left("200s"));
+    assert!(!is_compared("300s", false) && is_compared("300s", true), "the rest of the budget");
+    assert!(!is_compared("200s", false) && is_compared("100s", true), "another budget");
 }
 
 /// The launches of a comparison, without their time of day, and all results.

@@ -1,6 +1,6 @@
 //! Workflows on the simulated cluster, with options in the words of the command line, and on one where jobs die.
 
-use std::cell::Cell as Counter;
+use std::cell::{Cell as Counter, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -18,6 +18,7 @@ use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Seconds, Sur
 use collrules_rules::deploy::RULES_FILE;
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, load};
+use collrules_runner::job_clock::JobClock;
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::turns::{JobFailure, Jobs};
 use collrules_runner::wire::{CallEnd, WorkerEvent};
@@ -55,6 +56,10 @@ const EVENTS: u32 = 60;
 impl Backend for Mortal {
     fn name(&self) -> &'static str {
         self.cluster.name()
+    }
+
+    fn clock(&self) -> JobClock {
+        self.cluster.clock()
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
@@ -142,6 +147,8 @@ pub(crate) struct TuningFixture {
     pub(crate) healthy: Option<u32>,
     /// The batch job of a session.
     pub(crate) allocation: Option<Allocation>,
+    /// The clock of the last session.
+    pub(crate) clock: Rc<RefCell<JobClock>>,
 }
 
 impl TuningFixture {
@@ -158,6 +165,7 @@ impl TuningFixture {
             patience: usize::MAX,
             healthy: None,
             allocation: None,
+            clock: Rc::default(),
         }
     }
 
@@ -241,9 +249,10 @@ impl TuningFixture {
     pub(crate) fn play<T>(&mut self, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
         let lives = Rc::new(Counter::new(self.deaths));
         let (pause, launches, allocation) = (self.pause, Rc::clone(&self.launches), self.allocation.clone());
-        let healthy = self.healthy;
+        let (healthy, clock) = (self.healthy, Rc::clone(&self.clock));
         let mortal = move |system: &SystemOptions, stop: &Arc<AtomicBool>| {
             let started = start(system, stop)?;
+            clock.replace(started.backend.clock());
             let (lives, launches) = (Rc::clone(&lives), Rc::clone(&launches));
             let backend = Box::new(Mortal { cluster: started.backend, lives, pause, launches, healthy });
             Ok(Started { backend: backend as Box<dyn Backend>, allocation: allocation.clone(), ..started })

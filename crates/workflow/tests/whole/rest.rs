@@ -1,0 +1,36 @@
+//! What steps leave of a budget.
+
+use collrules_record::remark::Remark;
+use collrules_workflow::publish::Published;
+
+use crate::stage::TuningFixture;
+
+/// Returns true if more time could decide more.
+fn is_open(published: &Published) -> bool {
+    let findings = &published.findings;
+    let is_missing = |remark: &Remark| matches!(remark, Remark::NotMeasured { .. });
+    published.gains().fates().undecided > 0
+        || findings.remarks.iter().any(is_missing)
+        || findings.cells.iter().any(|cell| cell.is_open(findings.criteria.min_gain))
+}
+
+/// A run ends when all is decided, or its budget is used up to the time of a launch. Its time is that of the model.
+#[test]
+fn a_run_ends_decided_or_uses_its_budget() {
+    const NOISE: &str = "noise --sizes 64,4K,64K --np 4,8 --ops bcast,allreduce";
+    const RULES: &str = "deceptive --sizes 8K,64K --refine 0 --min-gain 27";
+    const FEW: &str = "stale --sizes 1K:64K --np 8 --min-gain 18";
+    let mut open = 0;
+    for (words, budget) in [(NOISE, 0.5), (NOISE, 2.0), (RULES, 1.0), (RULES, 3.0), (FEW, 2.0), (FEW, 5.0)] {
+        for seed in 1..=4 {
+            let (stage, published) =
+                TuningFixture::tuned(&format!("--simulate={words} --seed {seed} --budget {budget}s"));
+            let used = stage.clock.borrow().now() / budget;
+            let what = format!("{words}, {budget} s, seed {seed}: {used:.2}, {}", published.verdict());
+            assert!(used < 1.1, "{what}");
+            assert!(used > 0.95 || !is_open(&published), "{what}");
+            open += u32::from(is_open(&published));
+        }
+    }
+    assert!(open > 0, "no budget was too small");
+}
