@@ -130,7 +130,7 @@ fn reach_of_phases(differences: &[f64], level: f64) -> f64 {
 /// Adds a later stretch of launches to a comparison, in which some of its cells were timed again. Speedups are the means of
 /// both stretches, each with the same weight since what differs most is the machine. Their intervals are at least as wide as
 /// the stretches are apart, and contain the variance between stretches, pooled over a class of sizes. What was faster remains so
-/// if the later stretch points to a gain; differences of less than 1 us have to be shown in both.
+/// if the later stretch points to a gain, and both together show one; differences of less than 1 us have to be shown in both.
 pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteria) {
     let again = |cell: &ValidatedCell| later.cells.iter().find(|again| again.cell == cell.cell);
     let mut differences: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
@@ -147,7 +147,13 @@ pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteri
         cell.verdict = match (cell.verdict, again.verdict) {
             (_, Outcome::Slower) => Outcome::Slower,
             (Outcome::Faster, Outcome::Faster) => Outcome::Faster,
-            (Outcome::Faster, _) if is_large && again.speedup.point >= 1.0 + criteria.min_difference => Outcome::Faster,
+            (Outcome::Faster, _)
+                if is_large
+                    && again.speedup.point >= 1.0 + criteria.min_difference
+                    && cell.speedup.low.is_some_and(|low| low > 1.0) =>
+            {
+                Outcome::Faster
+            }
             // No gain that is seen twice. A rule may stay so between sizes that gain, if a loss is excluded.
             (Outcome::Faster, _) if is_large && excludes_loss(cell.speedup, criteria) => Outcome::Same,
             _ => decide(cell.speedup, None, criteria),
@@ -257,6 +263,10 @@ mod tests {
         assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Undecided)), Undecided);
         assert_eq!(verdict((short, 1.2, Faster), (short, 1.1, Faster)), Faster);
         assert_eq!(verdict((2e-6, 4.0, Faster), (4.5e-7, 1.1, Undecided)), Undecided, "the other phase is short");
+        let (mut round, mut later) = (compared(long, 1.2, Faster), compared(long, 1.1, Undecided));
+        later.cells[0].speedup.low = Some(0.6);
+        add_stretch(&mut round, &later, ValidationCriteria::default());
+        assert_eq!(round.cells[0].verdict, Undecided, "both together show no gain: {:?}", round.cells[0].speedup);
     }
 
     /// On a machine whose speedups have a phase in each stretch, which is the size's own or that of all.
