@@ -14,7 +14,7 @@ use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compar
 use collrules_tuner::validation::{describe_check, describe_round};
 
 use super::calls::CallsByCondition;
-use super::parts::{self, BlockTimes};
+use super::parts::{self, BlockTimes, LEAST_BLOCKS};
 use super::subject::ValidationSubject;
 use crate::comparison::{Arms, CellWeights, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule};
 use crate::error::WorkflowError;
@@ -23,9 +23,6 @@ use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::settings::describe_finalist;
 use crate::start::Started;
-
-/// Blocks that a comparison has in any case: one shows nothing. Parts are looked at after so many for the first time.
-pub(super) const LEAST_BLOCKS: u32 = 2;
 
 /// Most blocks of a part, while others wait.
 const MOST_OF_PART: u32 = 16;

@@ -9,9 +9,11 @@ use collrules_record::{Bytes, Cell, Ranks, Seconds};
 use collrules_rules::Collective;
 use collrules_rules::words::{counted, some};
 
-use super::compare::LEAST_BLOCKS;
 use super::subject::ValidationSubject;
 use crate::comparison::subject_time;
+
+/// Blocks that a comparison has in any case: one shows nothing. Parts are looked at after so many for the first time.
+pub(super) const LEAST_BLOCKS: u32 = 2;
 
 /// Part of the time that is left which the first look at a part takes at most: later looks need as much again.
 const PART: f64 = 0.25;
