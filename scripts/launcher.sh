@@ -17,4 +17,8 @@ libc=${libc#glibc }
 case $libc in
 [01].* | 2.[0-9] | 2.1[0-9] | 2.2[0-7]) refuse "glibc @GLIBC@ or later, and this system has $libc" ;;
 esac
+if [ ! -x "$program" ]; then
+    echo "collrules: $program cannot be started: unpack the release on a file system that is not mounted with noexec" >&2
+    exit 4
+fi
 exec "$program" "$@"

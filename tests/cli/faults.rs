@@ -42,9 +42,23 @@ fn workers_that_do_not_do_their_job_are_named() {
         run("echo 'no such luck' >&2; exit 3").exits(4).complains("no such luck");
         run("sleep 20").exits(5).complains("--hang-timeout");
         run("echo '@collrules {\"hello\":'; sleep 5").exits(4);
-        let other = "echo '@collrules {\"hello\":{\"protocol\":999,\"ranks\":1}}'; sleep 5";
-        run(other).exits(4).complains("999");
         tune_with_worker(mpi, scratch.path(), Path::new("/nowhere/collrules-worker")).exits(4);
+    });
+}
+
+/// Ours, with the number of another version in all that it hears and says.
+#[test]
+fn a_worker_of_another_version_is_named() {
+    under_one_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let becomes = |other: &str| format!("sed -u 's/\"protocol\":{PROTOCOL},/\"protocol\":{other},/'");
+        let ours = mpi.worker();
+        let (ours, heard, said) = (ours.display(), becomes("999,\"new\":{}"), becomes("7"));
+        // Only rank 0 hears anything.
+        let text = format!("[ $OMPI_COMM_WORLD_RANK = 0 ] || exec {ours}\n{heard} | {ours} | {said}");
+        let other = script(scratch.path(), &text);
+        let ran = tune_with_worker(mpi, scratch.path(), &other).exits(4);
+        ran.complains(&format!("`{}` belongs to another version of collrules (its protocol is 7", other.display()));
     });
 }
 
@@ -124,6 +138,8 @@ fn a_worker_for_another_interface_is_refused_with_the_command_that_builds_the_ri
         ran.complains(&remedy);
         let doctor = run(&["doctor"]).exits(4);
         doctor.says(&remedy);
+        doctor.says("and the Open MPI in");
+        assert!(doctor.stdout.contains("\nproblem  worker "), "{}", doctor.stdout);
         // One for that interface, named by it, would be taken: a copy of ours that says so.
         let ours = fs::read(env!("CARGO_BIN_EXE_collrules-worker")).unwrap();
         let place = ours.windows(10).position(|name| name == b"libmpi.so.").expect("it is linked with MPI");

@@ -42,10 +42,15 @@ pub enum RunnerError {
     },
     /// No worker program was found.
     #[error(
-        "no `collrules-worker` found next to this program, in ~/.local/share/collrules or in PATH: build it with \
-         `collrules worker build --for PREFIX`{0}, or name it with --worker"
+        "no `collrules-worker`{needed} found next to this program, in ~/.local/share/collrules or in PATH: build it with \
+         `{remedy}`, or name it with --worker"
     )]
-    NoWorker(String),
+    NoWorker {
+        /// The MPI libraries of the installation, with a preposition; empty if unknown.
+        needed: String,
+        /// The command that builds a suitable worker.
+        remedy: String,
+    },
     /// The named worker is not a file.
     #[error("--worker names `{}`, which is not a file", _0.display())]
     NoSuchWorker(PathBuf),
@@ -173,11 +178,17 @@ pub enum RunnerError {
     /// The worker stopped, for this reason.
     #[error("the worker had to stop: {0}")]
     WorkerFailed(String),
-    /// Controller and worker have different protocols.
-    #[error("the worker speaks protocol {worker}, this program {ours}: they come from different builds")]
+    /// The worker is of another version.
+    #[error(
+        "`{}` belongs to another version of collrules (its protocol is {theirs}, that of this program {ours}): remove it, or \
+         name another with --worker",
+        worker.display()
+    )]
     Protocol {
+        /// The worker.
+        worker: PathBuf,
         /// Protocol of the worker.
-        worker: u32,
+        theirs: u32,
         /// Protocol of this program.
         ours: u32,
     },

@@ -125,25 +125,33 @@ fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), Worker
     }
 }
 
-/// The job that the controller sends to rank 0; if it cannot be read, none, with a report of the reason.
+/// The job that the controller sends to rank 0; if it cannot be read, or is of another version, none, and a report.
 fn receive_job(ranks: u32) -> Option<WorkerRequest> {
     let mut line = String::new();
     let job = io::stdin().lock().read_line(&mut line).map_err(|error| error.to_string()).and_then(|read| {
         if read == 0 {
             return Err(format!("standard input ended before a task came ({})", loaded_library(ranks)));
         }
-        let job: WorkerRequest =
-            serde_json::from_str(&line).map_err(|error| format!("the task cannot be read: {error}"))?;
-        if job.protocol == PROTOCOL {
-            Ok(job)
-        } else {
-            Err(format!("the job is in protocol {}, this worker speaks {PROTOCOL}", job.protocol))
-        }
+        // Requests of other versions may have other fields.
+        let Greeting { protocol } = read_line(&line)?;
+        if protocol == PROTOCOL { Ok(Some(read_line(&line)?)) } else { Ok(None) }
     });
-    job.map_err(|why| {
-        emit(&WorkerEvent::Failed { why: format!("{why}; this program is started by collrules") });
-    })
-    .ok()
+    match job {
+        Ok(Some(job)) => return Some(job),
+        Ok(None) => emit(&WorkerEvent::Hello { protocol: PROTOCOL, ranks }),
+        Err(why) => emit(&WorkerEvent::Failed { why: format!("{why}; this program is started by collrules") }),
+    }
+    None
+}
+
+/// The part of a request that is the same in all versions.
+#[derive(serde::Deserialize)]
+struct Greeting {
+    protocol: u32,
+}
+
+fn read_line<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, String> {
+    serde_json::from_str(line).map_err(|error| format!("the task cannot be read: {error}"))
 }
 
 /// The MPI library of this process. With the mpirun of another library, each rank starts alone as rank 0, and all but

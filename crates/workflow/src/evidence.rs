@@ -25,10 +25,12 @@ pub(crate) fn verdict<'a>(
             None => comparisons.push(part),
         }
     }
-    comparisons.into_iter().reduce(|before, mut later| {
+    let mut found = comparisons.into_iter().reduce(|before, mut later| {
         later.complete_from(&before);
         later
-    })
+    })?;
+    mark_removed(&mut found, facts);
+    Some(found)
 }
 
 /// Lets sizes without a clear result keep their rule.
@@ -39,25 +41,31 @@ pub(crate) fn carry(found: &mut Validation, carried: &[Cell]) {
 }
 
 /// The part of a comparison that is about the rules that these facts describe.
-pub(crate) fn about(found: &Validation, facts: impl Fn(Cell) -> CellFacts) -> Validation {
+fn about(found: &Validation, facts: impl Fn(Cell) -> CellFacts) -> Validation {
+    let is_same = |then: &ValidatedCell, now: CellFacts| (then.served, then.handed) == (now.served, now.handed);
+    let is_about = |it: &ValidatedCell| is_same(it, facts(it.cell)) || is_gone(it, facts(it.cell));
     let mut found = found.clone();
-    found.round.repaired = keep_launched(&mut found.round, &facts);
+    found.round.cells.retain(is_about);
     for check in &mut found.checks {
-        let gone = keep_launched(&mut check.round, &facts);
-        check.untried.retain(|cell| !gone.contains(cell) && facts(*cell).is_ruled());
-        let failing: BTreeSet<Cell> = check.losses().chain(check.unexcluded()).collect();
-        check.round.repaired = gone.into_iter().filter(|cell| failing.contains(cell)).collect();
+        check.round.cells.retain(is_about);
+        check.untried.retain(|cell| facts(*cell).is_ruled());
     }
     found
 }
 
-/// Leaves out sizes that have another rule than the one that was launched. Returns those whose rule was removed.
-fn keep_launched(round: &mut Round, facts: impl Fn(Cell) -> CellFacts) -> Vec<Cell> {
-    let is_same = |then: &ValidatedCell, now: CellFacts| (then.served, then.handed) == (now.served, now.handed);
-    round.cells.retain(|it| is_same(it, facts(it.cell)) || is_gone(it, facts(it.cell)));
-    let gone = round.cells.iter().filter(|it| is_gone(it, facts(it.cell))).map(|it| it.cell);
-    let failed = round.failed.iter().filter(|it| it.with && !facts(it.cell).is_ruled()).map(|it| it.cell);
-    gone.chain(failed).collect::<BTreeSet<Cell>>().into_iter().collect()
+/// Names the sizes whose rule was removed: those of a check if it is a reason.
+fn mark_removed(found: &mut Validation, facts: impl Fn(Cell) -> CellFacts) {
+    let removed = |round: &Round| -> BTreeSet<Cell> {
+        let gone = round.cells.iter().filter(|it| is_gone(it, facts(it.cell))).map(|it| it.cell);
+        let failed = round.failed.iter().filter(|it| it.with && !facts(it.cell).is_ruled()).map(|it| it.cell);
+        gone.chain(failed).collect()
+    };
+    found.round.repaired = removed(&found.round).into_iter().collect();
+    for check in &mut found.checks {
+        check.round.repaired.clear();
+        let failing: BTreeSet<Cell> = check.losses().chain(check.unexcluded()).collect();
+        check.round.repaired = removed(&check.round).intersection(&failing).copied().collect();
+    }
 }
 
 /// Returns true if nothing acts any more on what a rule, or a component that one switched off, acted on.
@@ -117,7 +125,8 @@ impl<'a> InForce<'a> {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::validation::{FORMAT, ValidationCriteria};
+    use collrules_record::condition::Condition;
+    use collrules_record::validation::{Check, FORMAT, ValidationCriteria};
     use collrules_record::{Bytes, Estimate};
 
     use super::*;
@@ -194,6 +203,29 @@ mod tests {
         let both = |verdict| judge(&[(Stage::Rules, strong.clone()), look(verdict)]).0;
         assert_eq!(both(Undecided), [(2, Faster), (4, Faster)]);
         assert_eq!(both(Slower), [(2, Slower), (4, Faster)], "a loss counts");
+    }
+
+    /// What an earlier comparison showed of other calls is a reason for a removal, though a later one with few launches did not.
+    #[test]
+    fn a_loss_in_other_calls_is_none_of_a_rule_that_was_removed() {
+        let compared = |verdict| {
+            let round = Round { pairs: 4, cells: vec![result(1, rule(1), verdict)], ..Round::default() };
+            let check = Check {
+                condition: Condition::UNALIGNED,
+                round,
+                max_loss: 0.05,
+                must_exclude: false,
+                untried: Vec::new(),
+            };
+            Validation { checks: vec![check], ..compared(vec![result(1, rule(1), verdict)]) }
+        };
+        let found = [compared(Slower), compared(Undecided)];
+        let judged = |facts: CellFacts| {
+            let found = verdict(found.iter().map(|found| (Stage::Rules, found)), |_| facts).expect("compared");
+            (found.loses(), found.checks[0].round.repaired.len())
+        };
+        assert_eq!(judged(rule(1)), (true, 0));
+        assert_eq!(judged(DEFAULT), (false, 1));
     }
 
     #[test]

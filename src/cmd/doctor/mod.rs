@@ -73,7 +73,12 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
     let launcher = match start::launcher(system, &interrupt::flag()) {
         Ok(launcher) => launcher,
         Err(error) => {
-            findings.push(DoctorFinding::problem("launcher", error.to_string()));
+            let is_of_worker = matches!(
+                error,
+                RunnerError::NoWorker { .. } | RunnerError::NoSuchWorker(_) | RunnerError::WrongWorker { .. }
+            );
+            let subject = if is_of_worker { "worker" } else { "launcher" };
+            findings.push(DoctorFinding::problem(subject, error.to_string()));
             return findings;
         }
     };

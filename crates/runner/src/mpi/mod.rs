@@ -116,8 +116,9 @@ impl MpiBackend {
             &mut |line| log.read_line(line),
             &mut |event, _| {
                 match event {
-                    WorkerEvent::Hello { protocol, .. } if protocol != PROTOCOL => {
-                        return Err(RunnerError::Protocol { worker: protocol, ours: PROTOCOL });
+                    WorkerEvent::Hello { protocol: theirs, .. } if theirs != PROTOCOL => {
+                        let worker = self.launcher.worker().to_owned();
+                        return Err(RunnerError::Protocol { worker, theirs, ours: PROTOCOL });
                     }
                     WorkerEvent::Survey(survey) => found = Some(*survey),
                     _ => {}

@@ -74,19 +74,21 @@ pub(super) fn find_worker(given: Option<&Path>, mpirun: Option<&Path>) -> Result
         None => list_workers(&interfaces),
     };
     let libraries = found.into_iter().map(|worker| (linked_library(&worker), worker)).collect();
-    let remedy = mpirun.map(build_command);
+    let remedy = mpirun.map_or_else(|| "collrules worker build --for PREFIX".to_owned(), build_command);
+    let needed = interfaces.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     match (choose(libraries, &interfaces), given) {
         (Ok(worker), _) => Ok(worker),
         (Err(Some((library, worker))), _) => Err(RunnerError::WrongWorker {
             worker,
             library: library.into(),
             prefix: mpirun.map(prefix_of).unwrap_or_default(),
-            interfaces: interfaces.into_iter().collect::<Vec<_>>().join(", ").into(),
-            remedy: remedy.unwrap_or_default().into(),
+            interfaces: needed.into(),
+            remedy: remedy.into(),
         }),
         (Err(None), Some(given)) => Err(RunnerError::NoSuchWorker(given.to_owned())),
         (Err(None), None) => {
-            Err(RunnerError::NoWorker(remedy.map(|remedy| format!(" ({remedy})")).unwrap_or_default()))
+            let needed = if needed.is_empty() { needed } else { format!(" for {needed}") };
+            Err(RunnerError::NoWorker { needed, remedy })
         }
     }
 }

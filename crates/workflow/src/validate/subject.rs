@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use collrules_record::comparison::Stage;
 use collrules_record::criteria::Middle;
 use collrules_record::findings::{CellFinding, Verdict};
 use collrules_record::installed::is_installed;
@@ -159,7 +160,8 @@ impl ValidationSubject {
             let judged = published.judge_under(Some(self.version), layout, &Settings::new());
             return judged.unwrap_or_else(|| found.clone());
         }
-        let mut judged = evidence::about(found, |cell| self.known(cell));
+        let own = evidence::verdict([(Stage::Validation(0), found)], |cell| self.known(cell));
+        let mut judged = own.unwrap_or_else(|| found.clone());
         evidence::carry(&mut judged, &reverted.carried);
         if self.published.is_some() {
             self.count_uncompared(&mut judged);
