@@ -172,7 +172,7 @@ pub struct Round {
     /// Reason why launches were compared one after the other; missing if they were compared side by side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<String>,
-    /// Number of cells that were not compared for lack of time.
+    /// Number of cells with a rule for which it does not answer, for lack of time.
     pub unreached: usize,
     /// Cells that could not be compared, and why.
     pub failed: Vec<FailedCell>,
@@ -356,6 +356,26 @@ impl Round {
         }
     }
 
+    /// Returns true if the comparison answers for a cell with this rule and hand-over to coll/tuned: the cell was compared, or lies
+    /// between two neighbours with the same rule, which stays at both.
+    pub fn covers(&self, cell: Cell, rule: (Choice, bool)) -> bool {
+        let above = self.cells.partition_point(|it| it.cell < cell);
+        let is_compared = self.cells.get(above).is_some_and(|it| it.cell == cell);
+        is_compared || self.is_between(cell, rule) || self.failed.iter().any(|failed| failed.cell == cell)
+    }
+
+    /// Returns true if a cell that was not compared lies between two neighbours with this rule, which stays at both: a range is
+    /// one question.
+    pub fn is_between(&self, cell: Cell, rule: (Choice, bool)) -> bool {
+        let above = self.cells.partition_point(|it| it.cell < cell);
+        let is_alike = |it: &&ValidatedCell| {
+            let is_here = (it.cell.collective, it.cell.ranks) == (cell.collective, cell.ranks) && it.cell != cell;
+            is_here && (it.served, it.handed) == rule && it.verdict.holds() && !self.repaired.contains(&it.cell)
+        };
+        self.cells[..above].last().is_some_and(|it| is_alike(&it))
+            && self.cells.get(above).is_some_and(|it| is_alike(&it))
+    }
+
     /// The cells that were compared, or could not be.
     pub fn known(&self) -> BTreeSet<Cell> {
         self.cells.iter().map(|it| it.cell).chain(self.failed.iter().map(|it| it.cell)).collect()
@@ -506,6 +526,31 @@ mod tests {
         assert!(!with(vec![control.clone()], 2, Vec::new()).loses());
         let handed = ValidatedCell { handed: true, control: false, ..control.clone() };
         assert!(with(vec![handed], 2, Vec::new()).loses());
+    }
+
+    /// A loss between two sizes that gain is one at all sizes around it.
+    #[test]
+    fn a_range_answers_for_sizes_between_those_that_hold() {
+        let (faster, rule) = (Outcome::Faster, (Choice::plain(6), false));
+        let at = |bytes| cell(bytes, 1.0, faster).cell;
+        let round = |middle: Outcome, repaired: &[u64]| Round {
+            cells: vec![cell(8, 1.4, faster), cell(64, 1.0, middle), cell(512, 1.4, faster)],
+            repaired: repaired.iter().map(|bytes| at(*bytes)).collect(),
+            ..Round::default()
+        };
+        let answered = |round: Round, rule| {
+            let sizes = [4, 8, 32, 64, 256, 512, 1024];
+            sizes.into_iter().filter(|bytes| round.covers(at(*bytes), rule)).collect::<Vec<_>>()
+        };
+        assert_eq!(answered(round(faster, &[]), rule), [8, 32, 64, 256, 512]);
+        assert_eq!(answered(round(Outcome::Same, &[]), rule), [8, 32, 64, 256, 512]);
+        for middle in [Outcome::Slower, Outcome::Undecided] {
+            assert_eq!(answered(round(middle, &[]), rule), [8, 64, 512], "{middle:?}");
+        }
+        assert_eq!(answered(round(faster, &[512]), rule), [8, 32, 64, 512], "the rule is gone at the largest");
+        assert_eq!(answered(round(faster, &[]), (Choice::plain(2), false)), [8, 64, 512], "another rule");
+        let elsewhere = Cell { ranks: Ranks(8), ..at(32) };
+        assert!(!round(faster, &[]).covers(elsewhere, rule));
     }
 
     #[test]

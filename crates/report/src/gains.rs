@@ -27,6 +27,8 @@ pub enum SizeState {
     Faster,
     /// Has a rule between such sizes, and no difference beyond the limit in fresh launches.
     Level,
+    /// Has a rule that fresh launches confirmed at the sizes around it.
+    Between,
     /// Has a rule that is slower in fresh launches, or makes calls fail.
     Slower,
     /// Has a rule for which fresh launches show neither a gain nor a loss.
@@ -81,12 +83,12 @@ impl Removal {
 impl SizeState {
     /// Returns true if a rule of the files acts on it.
     pub fn has_rule(self) -> bool {
-        matches!(self, Self::Faster | Self::Level | Self::Slower | Self::Undecided | Self::NotCompared)
+        matches!(self, Self::Slower | Self::Undecided | Self::NotCompared) || self.is_confirmed()
     }
 
     /// Returns true if fresh launches confirmed its rule.
     pub fn is_confirmed(self) -> bool {
-        matches!(self, Self::Faster | Self::Level)
+        matches!(self, Self::Faster | Self::Level | Self::Between)
     }
 }
 
@@ -118,6 +120,7 @@ impl CellGain {
         match self.state {
             SizeState::Faster => ("yes", "faster, confirmed"),
             SizeState::Level => ("same", "rule, no difference"),
+            SizeState::Between => ("yes", "between confirmed sizes"),
             SizeState::Slower => ("open", "rule, SLOWER"),
             SizeState::Undecided => ("open", "rule, undecided"),
             SizeState::NotCompared => ("open", "rule, not compared"),
@@ -134,7 +137,7 @@ impl CellGain {
 /// Numbers of sizes by what became of their rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Fates {
-    /// Confirmed by fresh launches: faster, or the same between sizes that are faster.
+    /// Confirmed by fresh launches: faster, or between sizes that are faster.
     pub confirmed: usize,
     /// Removed, since they are slower or not faster, or still there and slower.
     pub dropped: usize,
@@ -258,6 +261,10 @@ impl<'a> Gains<'a> {
         }
         if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
             return CellGain::DEFAULT;
+        }
+        let rule = (cell.served, findings.han.rule(cell.cell) != HanRule::Default);
+        if self.round.is_some_and(|round| round.is_between(cell.cell, rule)) {
+            return CellGain { state: SizeState::Between, speedup: None };
         }
         let measured = cell.served_gain().filter(|_| self.round.is_none() && !findings.doubts(cell));
         let point = |measured: Estimate| cell.served_expectation().unwrap_or(measured.point);
@@ -459,7 +466,7 @@ impl<'a> Gains<'a> {
     /// Sizes with a rule that no speedup includes, with the reason, in a sentence.
     pub(crate) fn describe_missing(&self) -> Option<String> {
         let missing = self.cells.values().filter(|gain| gain.state.has_rule() && gain.speedup.is_none()).count();
-        let why = if self.round.is_some() { "they were not compared" } else { "their times are implausible" };
+        let why = if self.round.is_some() { "they were not timed again" } else { "their times are implausible" };
         (missing > 0).then(|| format!("Not counted, since {why}: {}.", counted(missing, "size")))
     }
 
@@ -547,6 +554,7 @@ mod tests {
         assert_eq!(gain(&faster).state, SizeState::Faster);
         assert_eq!(gain(&validation(Outcome::Same, 1.0)).state, SizeState::Level);
         assert_eq!(gain(&validation(Outcome::Undecided, 1.3)).state, SizeState::Undecided);
+        assert!([SizeState::Between, SizeState::Level].iter().all(|it| it.has_rule() && it.is_confirmed()));
         faster.round.repaired.push(cell);
         assert_eq!(gain(&faster), CellGain { state: SizeState::Removed(Removal::Shared), speedup: None });
         let other = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) };

@@ -155,7 +155,7 @@ pub fn drift(
         JobLauncher::new(backend, now.plan.ranks, &now.plan.placement, schedule, options.seed, &mut own, session);
     launcher.arms = arms;
     launcher.subjects = anchors.iter().map(|cell| ArmSubject::Call(*cell, condition)).collect();
-    launcher.lateness = anchors.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect();
+    launcher.call_times = anchors.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect();
     launcher.arrivals.clone_from(&before.plan.arrivals);
     launcher.middle = subject.middle().unwrap_or_default();
     launcher.limit_to(limit, LEAST_LAUNCHES as u32);

@@ -181,12 +181,15 @@ impl Published {
         };
         let mut found = verdict(state.evidence(layout, base).filter(|(_, found)| is_about(found)), facts)?;
         carry(&mut found, &state.carried);
-        let known = found.round.known();
         let of_layout = layout.map(|layout| self.cells_in(layout));
         let is_here =
             |cell: &Cell| of_layout.as_ref().is_none_or(|cells| cells.contains(&(cell.collective, cell.ranks)));
-        let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell) && facts(**cell).is_ruled());
-        found.round.unreached = ruled.filter(|cell| !known.contains(cell)).count();
+        let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell));
+        let is_open = |cell: &&Cell| {
+            let now = facts(**cell);
+            now.is_ruled() && !found.round.covers(**cell, (now.served, now.handed))
+        };
+        found.round.unreached = ruled.filter(is_open).count();
         let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();
         Some(Validation { settings, digests: tuning.digests(), reverted: state.reverted.clone(), ..found })
     }

@@ -233,6 +233,9 @@ impl Drawn<'_> {
                 None if self.findings.doubts(cell) => {
                     (Fill::Builtin, "?".to_owned(), format!("implausible times with {by}: {why}"))
                 }
+                None if gain.state == SizeState::Between => {
+                    (Fill::Builtin, String::new(), format!("{by}, between confirmed sizes: {why}"))
+                }
                 None => (Fill::Builtin, "?".to_owned(), format!("{by}, not compared: {why}")),
                 Some(speedup) => {
                     let point = speedup.point;

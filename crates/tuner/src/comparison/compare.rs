@@ -147,19 +147,56 @@ struct Next {
 /// Compares arms with a base in blocks of fresh launches. Subjects that are decided are no longer timed, nor arms whose
 /// subjects all are.
 pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) -> Result<Compared, L::Error> {
-    let looks = &comparison.looks;
-    let mut next = Next { arms: comparison.arms.to_vec(), subjects: None };
+    compare_in_parts(comparison, &[None], launcher)
+}
+
+/// Like [`compare`], for parts of the subjects one after the other, the most important first: each has all looks before the
+/// next one begins. None as a part are all subjects.
+pub fn compare_in_parts<L: ArmLauncher>(
+    comparison: &Comparison<'_>,
+    parts: &[Option<BTreeSet<ArmSubject>>],
+    launcher: &mut L,
+) -> Result<Compared, L::Error> {
     let mut launched = Launched::default();
     let mut compared = Compared::default();
+    for part in parts {
+        let working = comparison.arms.iter().filter(|arm| !compared.failed.contains_key(*arm));
+        let next = Next { arms: working.cloned().collect(), subjects: part.clone() };
+        let has_time = compare_part(comparison, next, launcher, &mut launched, &mut compared)?;
+        if !has_time || comparison.arms.iter().all(|arm| compared.failed.contains_key(arm)) {
+            break;
+        }
+    }
+    compared.arms = comparison.judge(&launched);
+    compared.control = control_speedup(&launched.blocks, comparison.base);
+    let is_off = compared.control.is_some_and(|control| comparison.criteria.is_off(control));
+    let is_confirmed = |result: &ArmResult| result.verdict == SettingsVerdict::Confirmed;
+    compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
+    compared.apart = launched.blocks.iter().find_map(|block| block.apart.clone());
+    compared.blocks = launched.blocks;
+    Ok(compared)
+}
+
+/// Compares a part until its subjects are decided. Returns false if no time is left.
+fn compare_part<L: ArmLauncher>(
+    comparison: &Comparison<'_>,
+    mut next: Next,
+    launcher: &mut L,
+    launched: &mut Launched,
+    compared: &mut Compared,
+) -> Result<bool, L::Error> {
+    let (looks, part, before) = (&comparison.looks, next.subjects.clone(), launched.blocks.len());
+    let mut has_time = true;
     'looks: for (look, end) in looks.ends().iter().enumerate() {
         launched.share = looks.share(look, false);
-        while (launched.blocks.len() as u32) < *end {
+        while launched.blocks.len() - before < *end as usize {
             let number = launched.blocks.len() as u32;
             let Some(block) =
                 launcher.block(comparison.stage, number, (comparison.base, &next.arms), next.subjects.as_ref())?
             else {
                 // Time ends the launches, and no result: this is the last look.
                 launched.share = looks.share(look, true);
+                has_time = false;
                 break 'looks;
             };
             compared.failed.extend(block.failed.clone());
@@ -175,25 +212,30 @@ pub fn compare<L: ArmLauncher>(comparison: &Comparison<'_>, launcher: &mut L) ->
                 break;
             }
         }
-        let judged = comparison.judge(&launched);
-        let Some(further) = comparison.choose_next(&judged, &next.arms, *end) else { break };
+        let judged = comparison.judge(launched);
+        let Some(further) = comparison.choose_next(&judged, &next.arms, part.as_ref(), *end) else { break };
         next = further;
         if let Some(subjects) = &next.subjects {
-            for result in judged.into_iter().filter(|result| next.arms.contains(&result.arm)) {
-                let decided = result.subjects.into_iter().filter(|it| !subjects.contains(&it.subject));
-                let arm = result.arm;
-                launched.settled.extend(decided.map(|it| ((arm.clone(), it.subject.clone()), it)));
-            }
+            let judged = judged.into_iter().filter(|result| next.arms.contains(&result.arm));
+            launched.settle(judged, |subject| !subjects.contains(subject));
         }
     }
-    compared.arms = comparison.judge(&launched);
-    compared.control = control_speedup(&launched.blocks, comparison.base);
-    let is_off = compared.control.is_some_and(|control| comparison.criteria.is_off(control));
-    let is_confirmed = |result: &ArmResult| result.verdict == SettingsVerdict::Confirmed;
-    compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
-    compared.apart = launched.blocks.iter().find_map(|block| block.apart.clone());
-    compared.blocks = launched.blocks;
-    Ok(compared)
+    if part.is_some() {
+        // Later parts have looks of their own.
+        let judged = comparison.judge(launched);
+        launched.settle(judged.into_iter(), |_| true);
+    }
+    Ok(has_time)
+}
+
+impl Launched {
+    /// Keeps the results of subjects that are no longer timed.
+    fn settle(&mut self, judged: impl Iterator<Item = ArmResult>, is_over: impl Fn(&ArmSubject) -> bool) {
+        for ArmResult { arm, subjects, .. } in judged {
+            let over = subjects.into_iter().filter(|it| is_over(&it.subject));
+            self.settled.extend(over.map(|it| ((arm.clone(), it.subject.clone()), it)));
+        }
+    }
 }
 
 impl Comparison<'_> {
@@ -242,15 +284,22 @@ impl Comparison<'_> {
         Some(ArmResult { arm: arm.clone(), pairs, speedup, subjects, verdict })
     }
 
-    /// The arms and subjects of the blocks after a look; none if nothing is left to decide.
-    fn choose_next(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
+    /// The arms and subjects of the blocks of a part after a look; none if nothing is left to decide.
+    fn choose_next(
+        &self,
+        judged: &[ArmResult],
+        open: &[Settings],
+        part: Option<&BTreeSet<ArmSubject>>,
+        blocks: u32,
+    ) -> Option<Next> {
         if self.chooses {
             return self.choose_best(judged, open, blocks);
         }
         let mut next = Next { arms: Vec::new(), subjects: None };
         let mut subjects = BTreeSet::new();
         for result in judged.iter().filter(|result| open.contains(&result.arm)) {
-            let wanted = undecided(result, blocks);
+            let mut wanted = undecided(result, blocks);
+            wanted.retain(|subject| part.is_none_or(|part| part.contains(subject)));
             if !wanted.is_empty() {
                 next.arms.push(result.arm.clone());
                 subjects.extend(wanted);

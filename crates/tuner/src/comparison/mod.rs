@@ -21,7 +21,7 @@ mod search;
 mod tests;
 
 pub use block::{ArmBlock, SubjectTimes, mean_speedup, speedups};
-pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare, has_control};
+pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare, compare_in_parts, has_control};
 pub use judge::{ArmDemand, CLASSES, SubjectResult, class};
 pub(crate) use judge::{decide, difference};
 pub use looks::{Looks, MOST_BLOCKS};

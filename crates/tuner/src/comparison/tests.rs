@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::settings::{Guard, Settings};
-use collrules_record::validation::ValidationCriteria;
+use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Bytes, Cell, Ranks};
 use collrules_rules::Collective;
 use rand::{RngExt, SeedableRng};
@@ -15,8 +15,8 @@ use rand_distr::StandardNormal;
 
 use super::judge::judge;
 use super::{
-    ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, SubjectTimes, compare,
-    has_control, mean_speedup, search,
+    ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, SubjectResult,
+    SubjectTimes, compare, compare_in_parts, has_control, mean_speedup, search,
 };
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
@@ -427,6 +427,51 @@ fn confirm_with(demand: ArmDemand, arms: &[Settings], launcher: &mut impl ArmLau
     };
     let Ok(compared) = compare(&comparison, launcher);
     compared
+}
+
+/// Ends and middle of a range whose middle loses, then the sizes between: each part has its own looks, what was decided stays,
+/// and parts without time have no result.
+#[test]
+fn parts_are_decided_one_after_the_other_while_there_is_time() {
+    let truth = |settings: &Settings, bytes: u64| match (settings.is_empty(), bytes) {
+        (true, _) => 0.0,
+        (false, 4096) => -0.4,
+        (false, _) => 0.4,
+    };
+    let arm = Settings::from([("a".to_owned(), "1".to_owned())]);
+    let parts: Vec<Option<BTreeSet<ArmSubject>>> = [vec![8, 4096, 1 << 20], vec![64, 512], vec![16 << 10]]
+        .map(|it| Some(it.into_iter().map(measure).collect()))
+        .into();
+    let comparison = Comparison {
+        stage: Stage::Rules,
+        base: &Settings::new(),
+        arms: std::slice::from_ref(&arm),
+        demand: &|_, _| ArmDemand::Gain,
+        weight: &|_, _| 1.0,
+        criteria: criteria(),
+        max_loss: 0.05,
+        looks: Looks::between(4, 16),
+        cost: &|_| 0.0,
+        chooses: false,
+    };
+    let results = |most: usize| {
+        let mut known = KnownSystem { most, ..KnownSystem::new(1, truth) };
+        let Ok(compared) = compare_in_parts(&comparison, &parts, &mut known);
+        let subjects = compared.of(&arm).map(|result| result.subjects.clone()).unwrap_or_default();
+        let outcome = |it: &SubjectResult| (it.subject.cell().map_or(0, |cell| cell.bytes.0), it.verdict, it.pairs);
+        (subjects.iter().map(outcome).collect::<Vec<_>>(), known.timed)
+    };
+    use Outcome::{Faster, Slower};
+    let first = [(8, Faster), (4096, Slower), (1 << 20, Faster)];
+    let outcomes = |found: &[(u64, Outcome, u32)]| found.iter().map(|(size, it, _)| (*size, *it)).collect::<Vec<_>>();
+    let (all, timed) = results(usize::MAX);
+    assert_eq!(
+        outcomes(&all),
+        [(8, Faster), (64, Faster), (512, Faster), (4096, Slower), (16 << 10, Faster), (1 << 20, Faster)]
+    );
+    // Four blocks, of which the first has a control, or twice as many decide on each part.
+    assert!(all.iter().all(|(.., pairs)| [4, 8].contains(pairs)) && timed <= 18 * 6, "{all:?}, {timed} timings");
+    assert_eq!(outcomes(&results(9).0), first, "no time for more than a look at the first part");
 }
 
 /// In 60 launches, as many as two minutes have.

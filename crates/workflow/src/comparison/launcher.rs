@@ -20,7 +20,7 @@ use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
 use super::arms::Arms;
-use super::subjects::{TURN, count_passes, measuring_time};
+use super::subjects::{TURN, calls_of_turn, count_passes, measuring_time, subject_time};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -49,8 +49,9 @@ pub(crate) struct JobLauncher<'a, 's> {
     pub(crate) way: DeployWay,
     /// Everything that launches may time.
     pub(crate) subjects: Vec<ArmSubject>,
-    /// Lateness of ranks for calls under conditions that leave it open.
-    pub(crate) lateness: BTreeMap<Cell, Seconds>,
+    /// Times of calls with the default, as far as they are known: blocks are planned by them, and they are the lateness of ranks
+    /// under conditions that leave it open.
+    pub(crate) call_times: BTreeMap<Cell, Seconds>,
     pub(crate) arrivals: Vec<ArrivalPattern>,
     pub(crate) ranks: Ranks,
     pub(crate) placement: Placement,
@@ -105,7 +106,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             arms: Arms::default(),
             way: DeployWay::Environment,
             subjects: Vec::new(),
-            lateness: BTreeMap::new(),
+            call_times: BTreeMap::new(),
             arrivals: Vec::new(),
             ranks,
             placement: Placement { serving: Vec::new(), ..placement.clone() },
@@ -137,17 +138,26 @@ impl<'a, 's> JobLauncher<'a, 's> {
         Some(MemoryUse { default: of(&Settings::new())?, settings: of(arm)?, peers: self.ranks.0.saturating_sub(1) })
     }
 
+    /// The planned time of a launch with these subjects.
+    fn planned_seconds(&self, subjects: &[ArmSubject]) -> f64 {
+        let startup = self.schedule.startup;
+        let seconds = |it: &ArmSubject| {
+            let call = self.call_times.get(&it.cell()?)?;
+            Some(subject_time(*call, !self.calls.contains_key(it)))
+        };
+        let measuring = measuring_time(startup, subjects.len()).max(subjects.iter().filter_map(seconds).sum());
+        startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring))
+    }
+
     /// The mean time of a launch in the last block of a stage, without those that failed: a job that hangs is not planned
-    /// again. Without one, the planned time.
-    fn mean_seconds(&self, stage: Stage, subjects: usize) -> f64 {
+    /// again. The planned time if some subjects were not timed so far.
+    fn mean_seconds(&self, stage: Stage, subjects: &[ArmSubject]) -> f64 {
         let is_own = |launch: &&ArmLaunch| launch.stage == stage && launch.outcome.is_ok();
-        let own = || self.log.launches().iter().filter(is_own);
-        let last = own().map(|launch| launch.block).max();
-        let times: Vec<f64> = own().filter(|it| Some(it.block) == last).map(|launch| launch.seconds.0).collect();
-        let measuring = measuring_time(self.schedule.startup, subjects);
-        let planned =
-            self.schedule.startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring));
-        if times.is_empty() { planned } else { mean(times) }
+        let last = self.log.launches().iter().rfind(is_own);
+        let is_known = |subject: &ArmSubject| self.calls.contains_key(subject);
+        let Some(last) = last.filter(|_| subjects.iter().all(is_known)) else { return self.planned_seconds(subjects) };
+        let of_block = self.log.launches().iter().rev().filter(is_own).take_while(|it| it.block == last.block);
+        mean(of_block.map(|launch| launch.seconds.0))
     }
 
     /// The arms of the jobs of a block: the base, its control if the block has one, and the others.
@@ -225,10 +235,18 @@ impl<'a, 's> JobLauncher<'a, 's> {
         &mut self,
         (stage, number): (Stage, u32),
         jobs: &[Settings],
+        subjects: Option<&BTreeSet<ArmSubject>>,
         failures: &mut BlockFailures,
     ) -> Option<Vec<ArmLaunch>> {
         let own = |launch: &&ArmLaunch| (launch.stage, launch.block) == (stage, number);
         let launches: Vec<ArmLaunch> = self.log.launches().iter().filter(own).cloned().collect();
+        let timed = launches.iter().flat_map(|launch| launch.outcome.iter().flatten().map(|timed| &timed.subject));
+        let timed: BTreeSet<_> =
+            timed.chain(launches.iter().flat_map(|it| it.wrong.iter().map(|(it, _)| it))).collect();
+        if !timed.is_empty() && !self.wanted(subjects).iter().all(|subject| timed.contains(subject)) {
+            // With another budget other sizes come first.
+            return None;
+        }
         for launch in &launches {
             self.spent += launch.seconds.0;
             self.note(launch, failures);
@@ -356,7 +374,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
     ) -> Result<Result<Vec<ArmLaunch>, Box<ArmLaunch>>, WorkflowError> {
         let (at, began, wanted) = (now(), Instant::now(), self.wanted(subjects));
         let (plans, order) = self.plan((stage, block), jobs, &wanted);
-        let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(stage, jobs, it)).collect();
+        let known: Vec<BTreeSet<&ArmSubject>> = jobs.iter().map(|arm| self.list_timed(stage, arm)).collect();
+        let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(&known, jobs, it)).collect();
+        drop(known);
         let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
         let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
         let usual = self.backend.patience().map(|patience| *patience);
@@ -443,25 +463,29 @@ impl<'a, 's> JobLauncher<'a, 's> {
         taken.times[job].iter().filter_map(time).collect()
     }
 
+    /// The subjects that launches of an arm timed.
+    fn list_timed(&self, stage: Stage, arm: &Settings) -> BTreeSet<&ArmSubject> {
+        let earlier = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.arm == *arm);
+        earlier.flat_map(|launch| launch.outcome.iter().flatten().map(|timed| &timed.subject)).collect()
+    }
+
     /// What turns need to know of a subject: data is checked in the first launch of an arm, later in one size of each
     /// collective.
     fn turn_subject(
         &self,
-        stage: Stage,
+        known: &[BTreeSet<&ArmSubject>],
         jobs: &[Settings],
         (subject, index, place, is_least): &SubjectPlace,
     ) -> TurnSubject {
-        let is_known = |arm: &Settings| {
-            let earlier = self.log.launches().iter().filter(|launch| launch.stage == stage && launch.arm == *arm);
-            let mut timed = earlier.filter_map(|launch| launch.outcome.as_ref().ok()).flatten();
-            timed.any(|timed| timed.subject == *subject)
-        };
         let left_out = jobs.iter().enumerate().filter(|(_, arm)| self.is_barred(arm, subject)).map(|(job, _)| job);
         TurnSubject {
             subject: *index,
             place: *place,
-            is_checked: *is_least || !jobs.iter().all(is_known),
-            calls: self.calls.get(subject).copied(),
+            is_checked: *is_least || !known.iter().all(|known| known.contains(subject)),
+            calls: self.calls.get(subject).copied().or_else(|| {
+                let calls = calls_of_turn(*self.call_times.get(&subject.cell()?)?);
+                calls.filter(|calls| *calls >= self.schedule.rounds_per_visit)
+            }),
             left_out: left_out.collect(),
         }
     }
@@ -479,7 +503,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         for subject in subjects {
             let (Some(cell), Some(condition)) = (subject.cell(), subject.condition()) else { continue };
             order.push((subject.clone(), cells.len(), 0, known.insert((cell.collective, cell.ranks, condition))));
-            let lateness = self.lateness.get(&cell).filter(|_| condition.is_relative());
+            let lateness = self.call_times.get(&cell).filter(|_| condition.is_relative());
             let lateness = lateness.map(|time| Seconds(condition.lateness_factor() * time.0));
             let planned = LaunchCell::new(cell, vec![Candidate::Builtin]);
             cells.push(LaunchCell { condition: Some(condition), lateness, ..planned });
@@ -536,11 +560,10 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         self.base.clone_from(base);
         let jobs = self.jobs_of(stage, number, arms);
         let mut failures = BlockFailures::default();
-        let launches = match self.recorded((stage, number), &jobs, &mut failures) {
+        let launches = match self.recorded((stage, number), &jobs, subjects, &mut failures) {
             Some(launches) => launches,
             None => {
-                let count = subjects.map_or(self.subjects.len(), BTreeSet::len);
-                let needed = self.mean_seconds(stage, count) * jobs.len() as f64;
+                let needed = self.mean_seconds(stage, &self.wanted(subjects)) * jobs.len() as f64;
                 let is_over = self.limit.is_some_and(|limit| self.spent + needed > limit);
                 if self.session.stop.load(Ordering::Relaxed) {
                     return Err(RunnerError::Interrupted.into());

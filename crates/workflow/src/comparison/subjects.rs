@@ -60,6 +60,23 @@ pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
     WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))
 }
 
+/// Calls of a subject with long calls in a job of a block: two passes, and an untimed call.
+const LONG_CALLS: f64 = 3.0;
+
+/// Multiple of a turn from which on a turn has one call, without calls to find that out.
+const LONG: f64 = 2.0;
+
+/// Calls of a turn of calls of about this length; none if it is to be found out.
+pub(crate) fn calls_of_turn(call: Seconds) -> Option<u32> {
+    (call.0 >= LONG * TURN.0).then_some(1)
+}
+
+/// Expected seconds of a subject with calls of this length in a job of a block with the fewest passes; its first block has a
+/// check as well.
+pub(crate) fn subject_time(call: Seconds, is_first: bool) -> f64 {
+    (WHOLE_TURN * PASSES.0).max(LONG_CALLS * call.0) + if is_first { call.0 } else { 0.0 }
+}
+
 /// The messages of patterns, one by one.
 pub(crate) fn list_messages(plans: &[PatternPlan]) -> impl Iterator<Item = ArmSubject> {
     plans.iter().flat_map(|plan| plan.casts.iter().map(|cast| ArmSubject::Messages(plan.pattern, cast.clone())))

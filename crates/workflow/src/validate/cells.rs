@@ -1,22 +1,16 @@
 //! The cells in which a tuning is compared.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
-use collrules_record::validation::Round;
-use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, Seconds, Serving, Survey, Validation};
+use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, Serving, Survey, Validation};
 use collrules_rules::{Collective, Release};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::CellFacts;
 
 use super::subject::ValidationSubject;
 use crate::error::WorkflowError;
-use crate::session::Session;
 use crate::start::oversubscribes;
-
-/// Calls of a first visit, including the check and untimed ones.
-const FIRST_CALLS: f64 = 10.0;
 
 impl ValidationSubject {
     /// The tuned cells.
@@ -34,16 +28,16 @@ impl ValidationSubject {
         validation::cells_between(tuned, &self.tuning.table(), self.release)
     }
 
-    /// Counts the tuned cells with a rule that a comparison of chosen cells left out: without them nothing is confirmed.
+    /// Counts the tuned cells with a rule for which a comparison of chosen cells does not answer: without them nothing is confirmed.
     pub(super) fn count_uncompared(&self, validation: &mut Validation) {
-        let round = &mut validation.round;
-        round.unreached = count_unreached(round, self.tuned().iter().filter(|cell| self.is_ruled(**cell)));
+        let round = &validation.round;
+        validation.round.unreached = self.tuned().into_iter().filter(|cell| self.is_open(*cell, round)).count();
     }
 
     /// The tuned cells with a rule that a comparison did not reach.
     pub(super) fn list_untimed(&self, validation: &Validation) -> Vec<Cell> {
-        let (tuned, known) = (self.tuned(), validation.round.known());
-        let is_left = |cell: &Cell| tuned.contains(cell) && self.is_ruled(*cell) && !known.contains(cell);
+        let tuned = self.tuned();
+        let is_left = |cell: &Cell| tuned.contains(cell) && self.is_open(*cell, &validation.round);
         self.cells.iter().copied().filter(is_left).collect()
     }
 
@@ -142,56 +136,13 @@ impl ValidationSubject {
         found
     }
 
-    /// Leaves out what the first visits of a launch would not have time for, by what calls took while tuning: controls, then those between others; the longest first.
-    pub(super) fn afford(&mut self, launch: Option<Seconds>, session: &mut Session<'_>) {
-        let (Some(Seconds(launch)), Some(published)) = (launch, &self.published) else { return };
-        let cost = |cell: &Cell| {
-            let beyond = published.findings.cells.iter().filter(|found| {
-                let found = found.cell;
-                found.collective == cell.collective && found.ranks >= cell.ranks && found.bytes >= cell.bytes
-            });
-            let time = beyond.filter_map(|found| found.points.first()).map(|point| point.time.point);
-            FIRST_CALLS * time.fold(f64::INFINITY, f64::min)
-        };
-        let class = |cell: &Cell| match self.known(*cell) {
-            CellFacts { control: true, .. } => 2,
-            CellFacts { tuned, .. } => u8::from(!tuned),
-        };
-        let mut by_worth: Vec<(u8, f64, Cell)> =
-            self.cells.iter().map(|cell| (class(cell), cost(cell), *cell)).collect();
-        by_worth.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(Ordering::Equal).then(a.2.cmp(&b.2)));
-        let mut spent = 0.0;
-        by_worth.retain(|(class, cost, _)| {
-            // A cell with an unknown cost is not left out.
-            spent += if cost.is_finite() { *cost } else { 0.0 };
-            *class == 0 || spent <= launch
-        });
-        let left_out = self.cells.len() - by_worth.len();
-        self.cells = by_worth.into_iter().map(|(_, _, cell)| cell).collect();
-        self.cells.sort_unstable();
-        if left_out > 0 {
-            session.say(&format!(
-                "too little time to compare all sizes: {left_out} without a rule or between others are left out; \
-                 `collrules validate --budget TIME` gives it more"
-            ));
-        }
-    }
-
     /// Returns the results of analysis and tuning for a cell.
     pub(crate) fn known(&self, cell: Cell) -> CellFacts {
-        let findings = self.published.as_ref().map(|published| &published.findings);
-        let tuned = findings.is_some_and(|findings| findings.cells.iter().any(|found| found.cell == cell));
         let bytes = cell.lookup_bytes(self.release);
         let served = match self.placement.nodes.contains_key(&cell.ranks) {
             true => self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes),
             false => self.tuning.choice(cell.collective, cell.ranks, bytes),
         };
-        self.in_force().facts(cell, tuned, served, self.is_reached(cell.ranks))
+        self.in_force().facts(cell, self.finding(cell).is_some(), served, self.is_reached(cell.ranks))
     }
-}
-
-/// Counts the cells that a comparison did not reach.
-pub(super) fn count_unreached<'a>(round: &Round, cells: impl Iterator<Item = &'a Cell>) -> usize {
-    let known = round.known();
-    cells.filter(|cell| !known.contains(cell)).count()
 }

@@ -8,17 +8,15 @@ use collrules_record::options::Validating;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Finalist, Settings, SettingsFailure, WholeValidation};
-use collrules_record::validation::{FORMAT, FailedCell, ValidationCriteria};
+use collrules_record::validation::{FORMAT, FailedCell, Round, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
-use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
+use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare_in_parts};
 use collrules_tuner::validation::{describe_check, describe_round};
 
 use super::calls::CallsByCondition;
-use super::cells::count_unreached;
+use super::parts::{self, BlockTimes, LEAST_BLOCKS};
 use super::subject::ValidationSubject;
-use crate::comparison::{
-    Arms, CellWeights, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time,
-};
+use crate::comparison::{Arms, CellWeights, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule};
 use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
 use crate::publish::Published;
@@ -26,8 +24,8 @@ use crate::session::{Event, Session};
 use crate::settings::describe_finalist;
 use crate::start::Started;
 
-/// Blocks that a comparison has in any case: one shows nothing.
-const LEAST_BLOCKS: u32 = 2;
+/// Most blocks of a part, while others wait.
+const MOST_OF_PART: u32 = 16;
 
 /// A comparison to make.
 pub(super) struct ComparisonRequest<'a> {
@@ -45,6 +43,8 @@ pub(super) struct ComparisonRequest<'a> {
     pub(super) earlier: f64,
     /// Most blocks.
     pub(super) most_blocks: u32,
+    /// What was shown of these rules, or of others, before.
+    pub(super) before: Option<&'a Round>,
 }
 
 /// Results of a comparison.
@@ -56,6 +56,8 @@ pub(super) struct ComparisonResult {
     /// The log, in which the stage is to be concluded with the result.
     pub(super) log: ComparisonLog,
     pub(super) stage: Stage,
+    /// The ranges of rules that it did not reach, with the time that their first look would take.
+    pub(super) unreached: Option<(String, Seconds)>,
 }
 
 /// Compares the rules of a tuning, if it has any, and if `whole` is given the settings of its run with the rules that are
@@ -77,13 +79,15 @@ pub(super) fn compare_tuning(
     if log.launches().iter().any(|launch| launch.stage == stage) {
         session.say(&format!("resuming the comparison in {}", home.path().display()));
     }
-    let mut compared = ArmCalls::new(&request, stage, subject, whole, started)?;
+    let compared = ArmCalls::new(&request, stage, subject, whole, started)?;
     let arms = compared.list();
-    let (first, launch) = plan_launches(&request, started.startup, arms.len(), compared.subjects.len(), session);
-    if !options.chooses_cells() {
-        subject.afford(launch, session);
-        compared.keep(&subject.cells);
-    }
+    let times = BlockTimes { startup: started.startup, jobs: 1.0 + arms.len() as f64 };
+    let parts = parts::split(subject, &compared.subjects, (times, options.pairs), limit, request.before);
+    let (pairs, most, begin) = match parts.first() {
+        Some(Some(part)) => (LEAST_BLOCKS, MOST_OF_PART.min(request.most_blocks), times.block(subject, part)),
+        _ => (options.pairs, request.most_blocks, times.block(subject, &compared.subjects)),
+    };
+    let (first, launch) = plan_launches(times, begin, pairs, limit, session);
     session.tell(Event::Comparing { home, cells: subject.cells.len(), pairs: first, limit });
     let ranks = compared.subjects.iter().filter_map(|it| it.cell().map(|cell| cell.ranks));
     let placement = Placement::new(options.system.layout, &started.survey.hosts, ranks);
@@ -92,11 +96,11 @@ pub(super) fn compare_tuning(
     let mut launcher = JobLauncher::new(backend, subject.ranks, &placement, schedule, options.seed, &mut log, session);
     (launcher.arms, launcher.subjects) = (compared.arms.clone(), compared.subjects.clone());
     (launcher.way, launcher.arrivals) = (options.deploy, request.arrivals.clone());
-    let known_time = |cell: &Cell| Some((*cell, subject.default_time(*cell)?));
-    launcher.lateness = subject.cells.iter().filter_map(known_time).collect();
+    let call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell)));
+    launcher.call_times = call_times.filter(|(_, time)| time.0 > 0.0).collect();
     launcher.middle = options.middle.unwrap_or_default();
     launcher.limit_to(limit.map(|limit| limit.0 + request.earlier), LEAST_BLOCKS);
-    let looks = Looks::between(first, request.most_blocks);
+    let looks = Looks::between(first, most);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,
@@ -113,7 +117,7 @@ pub(super) fn compare_tuning(
         looks,
         ..Comparison::new(stage, &request.base, &arms)
     };
-    let found = compare(&comparison, &mut launcher)?;
+    let found = compare_in_parts(&comparison, &parts, &mut launcher)?;
     let memory = compared.tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
     let validation = compared.describe_rules(&found, subject, options, criteria);
     let whole = whole.zip(compared.tuning.as_ref()).map(|(whole, arm)| {
@@ -122,26 +126,28 @@ pub(super) fn compare_tuning(
         let digests = whole.whole().digests();
         WholeValidation { digests, compared: found.of(arm).map(describe), failed: find_failure(&found, arm) }
     });
-    Ok(ComparisonResult { validation, whole, log, stage })
+    let open =
+        validation.iter().flat_map(|validation| compared.list_open(subject, &validation.round)).collect::<Vec<_>>();
+    let ways = 1 + compared.calls.others.len();
+    let unreached = parts::describe_unreached(subject, &open, ways, times);
+    Ok(ComparisonResult { validation, whole, log, stage, unreached })
 }
 
-/// Pairs of launches before the first look, and the time of a launch after its start.
+/// Pairs of launches before the first look, of which each takes `block` seconds, and the time of a launch after its start.
 fn plan_launches(
-    request: &ComparisonRequest<'_>,
-    startup: Seconds,
-    arms: usize,
-    subjects: usize,
+    BlockTimes { startup, jobs }: BlockTimes,
+    block: f64,
+    pairs: u32,
+    limit: Option<Seconds>,
     session: &mut Session<'_>,
 ) -> (u32, Option<Seconds>) {
-    let (pairs, jobs) = (request.options.pairs, 1.0 + arms as f64);
-    let per_block = jobs * (startup.0 + measuring_time(startup, subjects));
-    let affordable = request.limit.map_or(pairs, |limit| (limit.0 / per_block.max(1e-9)) as u32);
+    let affordable = limit.map_or(pairs, |limit| (limit.0 / block.max(1e-9)) as u32);
     let first = pairs.min(affordable.max(LEAST_BLOCKS));
     if first < pairs {
         session.say(&format!("too little time for {pairs} pairs of launches: {first}"));
     }
     let launches = f64::from(first) * jobs;
-    (first, request.limit.map(|limit| Seconds((limit.0 / launches - startup.0).max(0.0))))
+    (first, limit.map(|limit| Seconds((limit.0 / launches - startup.0).max(0.0))))
 }
 
 /// The arms of a comparison, and the calls by which they are compared.
@@ -154,8 +160,6 @@ struct ArmCalls {
     calls: CallsByCondition,
     /// Weights of the requested sizes.
     asked: CellWeights,
-    /// What settings could harm.
-    of_whole: BTreeSet<ArmSubject>,
     /// Everything that is timed.
     subjects: Vec<ArmSubject>,
 }
@@ -186,19 +190,19 @@ impl ArmCalls {
         let mut subjects = if rules.is_some() { calls.subjects(&subject.cells) } else { Vec::new() };
         // Rules may have been decided on the same calls.
         subjects.retain(|it| !of_whole.contains(it));
-        subjects.extend(of_whole.iter().cloned());
-        Ok(Self { arms, rules, tuning, calls, asked, of_whole, subjects })
+        subjects.extend(of_whole);
+        Ok(Self { arms, rules, tuning, calls, asked, subjects })
     }
 
     fn list(&self) -> Vec<Settings> {
         self.rules.iter().chain(&self.tuning).cloned().collect()
     }
 
-    /// Leaves out calls of other cells, unless settings could harm them.
-    fn keep(&mut self, cells: &[Cell]) {
-        let kept: BTreeSet<&Cell> = cells.iter().collect();
-        let Self { subjects, of_whole, .. } = self;
-        subjects.retain(|it| of_whole.contains(it) || it.cell().is_some_and(|cell| kept.contains(&cell)));
+    /// The cells with a rule for which a comparison does not answer, without sizes between those that were tuned.
+    fn list_open(&self, subject: &ValidationSubject, round: &Round) -> Vec<Cell> {
+        let tuned = subject.tuned();
+        let is_asked = |cell: &Cell| tuned.is_empty() || tuned.contains(cell);
+        subject.cells.iter().copied().filter(|cell| is_asked(cell) && subject.is_open(*cell, round)).collect()
     }
 
     fn demand(&self, subject: &ValidationSubject, arm: &Settings, it: &ArmSubject) -> ArmDemand {
@@ -232,15 +236,18 @@ impl ArmCalls {
         let arm = self.rules.as_ref()?;
         let known = |cell: Cell| subject.known(cell);
         let mut round = describe_round(found, arm, (self.calls.decided, options.min_difference), known);
-        round.unreached = count_unreached(&round, subject.cells.iter());
+        round.unreached = self.list_open(subject, &round).len();
         // A result of jobs that fail is that the rules make them fail.
         if let Some(failure) = found.failed.get(arm) {
             let failed: BTreeSet<Cell> = round.failed.iter().map(|failed| failed.cell).collect();
             let ruled = subject.cells.iter().copied().filter(|cell| subject.is_ruled(*cell) && !failed.contains(cell));
             round.failed.extend(ruled.map(|cell| FailedCell { cell, with: true, why: failure.why.clone() }));
         }
+        // A cell that was not reached as decided is no call of a rule that is left.
+        let compared = round.known();
         let check = |(condition, cells): &(Condition, Vec<Cell>)| {
-            describe_check(found, arm, *condition, (cells, options.max_loss), known)
+            let cells: Vec<Cell> = cells.iter().copied().filter(|cell| compared.contains(cell)).collect();
+            describe_check(found, arm, *condition, (&cells, options.max_loss), known)
         };
         Some(Validation {
             format: FORMAT,

@@ -8,11 +8,13 @@
 //! | `cells` | the cells to compare |
 //! | `calls` | the calls in which they are compared |
 //! | `compare` | the comparison |
+//! | `parts` | the order in which subjects are compared if time is short |
 //! | `revert` | the tuning without unconfirmed rules |
 
 mod calls;
 mod cells;
 mod compare;
+mod parts;
 mod revert;
 mod subject;
 
@@ -158,10 +160,14 @@ pub fn validate(
         limit,
         earlier: 0.0,
         most_blocks: MOST_BLOCKS,
+        before: None,
     };
     let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
-    let ComparisonResult { mut validation, whole, mut log, stage } =
+    let ComparisonResult { mut validation, whole, mut log, stage, unreached } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
+    if let Some((ranges, needed)) = unreached {
+        session.say(&format!("no time to compare {ranges}: about {} more are needed", needed.rounded()));
+    }
     let mut layouts = OtherLayouts::default();
     if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
         // No other layout is compared after this one.
@@ -375,6 +381,7 @@ impl ProvenRun<'_, '_> {
                 ..experiment.system.clone()
             })
         };
+        let before = published.judge(layout, &task.base).map(|before| before.round);
         let request = ComparisonRequest {
             options: &validating,
             arrivals: experiment.arrivals.clone(),
@@ -384,9 +391,19 @@ impl ProvenRun<'_, '_> {
             limit: task.limit,
             earlier: published.state.compared(Step::Compare(task.stage, layout)),
             most_blocks,
+            before: before.as_ref().filter(|_| !task.stage.is_again()),
         };
         let compared = compare_tuning(request, &mut subject, None, started, session);
-        let Some(found) = compared.map_err(|error| error.while_tuning(&run))?.validation else { return Ok(false) };
+        let ComparisonResult { validation, unreached, .. } = compared.map_err(|error| error.while_tuning(&run))?;
+        let Some(found) = validation else { return Ok(false) };
+        if let Some((ranges, needed)) = unreached.filter(|_| !task.stage.is_again()) {
+            session.say(&format!(
+                "no time to compare {ranges}: their rules are left out; about {} more of fresh launches are needed: `collrules \
+                 tune --resume {} --budget TIME`",
+                needed.rounded(),
+                run.path().display()
+            ));
+        }
         let (step, place) = (Step::Compare(task.stage, layout), OtherLayouts::of(published, layout)?);
         let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, &task.base);
         if let Some(published) = &mut subject.published {
@@ -448,7 +465,10 @@ impl RulesTask {
     fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
         let mut subject = ValidationSubject::of_run(published.clone(), started);
         if self.stage.is_again() {
+            let before = published.judge(self.layout(), &self.base).map(|before| before.round);
+            let before = before.as_ref().map(Round::known).unwrap_or_default();
             subject.cells = calls::ruled_cells(&subject);
+            subject.cells.retain(|cell| before.contains(cell));
         }
         if let Some((home, _)) = &self.other {
             let measured: BTreeSet<_> =

@@ -153,6 +153,9 @@ fn analyze_anew(
     else {
         return Err(unchanged(subject));
     };
+    // Also those between compared ones, which share their rule.
+    let mut all = compared.tuned();
+    all.extend(cells);
     let (criteria, policy) = (before.criteria, before.tree.policy);
     let source = Source::of_measured(run, manifest.clone(), session)?;
     let (findings, tuning) = loop {
@@ -164,7 +167,7 @@ fn analyze_anew(
             let has_rule = now.handed || !now.served.is_builtin();
             has_rule && (then.served, then.handed) != (now.served, now.handed)
         };
-        let (others, kept): (Vec<Cell>, Vec<Cell>) = cells.iter().copied().partition(is_other);
+        let (others, kept): (Vec<Cell>, Vec<Cell>) = all.iter().copied().partition(is_other);
         let kept: Vec<Cell> = kept.into_iter().filter(|cell| left.is_ruled(*cell)).collect();
         let ranges = withdraw(&others, &kept, (&tuning.table(), &tuning.han_rules()), subject.release);
         if !add_ranges(reverted, ranges) {

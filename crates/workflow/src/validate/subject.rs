@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_record::comparison::Stage;
-use collrules_record::findings::CellFinding;
-
 use collrules_record::criteria::Middle;
+use collrules_record::findings::{CellFinding, Verdict};
 use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
+use collrules_record::validation::Round;
 use collrules_record::{Arrangement, Candidate, Cell, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
 use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, RuleTable};
 use collrules_runner::{RunnerError, serving};
+use collrules_tuner::validation::CellFacts;
 
 use crate::comparison::Arms;
 use crate::error::WorkflowError;
@@ -123,6 +124,12 @@ impl ValidationSubject {
         }
     }
 
+    /// Returns true if a cell has a rule for which a comparison does not answer.
+    pub(super) fn is_open(&self, cell: Cell, round: &Round) -> bool {
+        let CellFacts { served, handed, .. } = self.known(cell);
+        self.is_ruled(cell) && !round.covers(cell, (served, handed))
+    }
+
     /// Returns true if a rule acts on a cell's calls.
     pub(crate) fn is_ruled(&self, cell: Cell) -> bool {
         cell.ranks.0 > 1 && self.known(cell).is_ruled()
@@ -201,12 +208,46 @@ impl ValidationSubject {
         self.rules(cell.collective) || !self.inside(cell).is_empty()
     }
 
+    /// The measured cells, in order.
+    fn findings(&self) -> &[CellFinding] {
+        self.published.as_ref().map_or(&[], |published| &published.findings.cells)
+    }
+
+    /// What was found for a cell.
+    pub(super) fn finding(&self, cell: Cell) -> Option<&CellFinding> {
+        let cells = self.findings();
+        cells.binary_search_by_key(&cell, |it| it.cell).ok().map(|at| &cells[at])
+    }
+
+    /// The logarithm of the gain of a cell's rule that the timings for tuning let expect.
+    pub(super) fn expected_log_gain(&self, cell: Cell) -> f64 {
+        let found = self.finding(cell);
+        let expected = found.and_then(|it| it.served_expectation().or_else(|| Some(it.served_gain()?.point)));
+        let won = || match &found?.verdict {
+            Verdict::Replace { gain, .. } => Some(gain.point),
+            Verdict::Keep { .. } => None,
+        };
+        expected.or_else(won).map_or(0.0, |gain| gain.ln().max(0.0))
+    }
+
+    /// About the time of the default for a cell, by that on the next larger communicator if its own is unknown; 0 if nothing is.
+    pub(super) fn estimate_call(&self, cell: Cell) -> Seconds {
+        let above = || {
+            let cells = self.findings();
+            let first = cells.partition_point(|it| (it.cell.collective, it.cell.ranks) < (cell.collective, cell.ranks));
+            let ranks = cells.get(first).filter(|it| it.cell.collective == cell.collective)?.cell.ranks;
+            self.default_time(Cell { ranks, ..cell })
+        };
+        self.default_time(cell).or_else(above).unwrap_or_default()
+    }
+
     /// The time of the default for a cell in the run of the tuning, interpolated linearly between measured sizes.
     pub(crate) fn default_time(&self, cell: Cell) -> Option<Seconds> {
-        let findings = self.published.as_ref().map(|published| &published.findings)?;
+        let cells = self.findings();
+        let first = cells.partition_point(|it| (it.cell.collective, it.cell.ranks) < (cell.collective, cell.ranks));
         let alike = |it: &&CellFinding| (it.cell.collective, it.cell.ranks) == (cell.collective, cell.ranks);
         let time = |it: &CellFinding| Some((it.cell.bytes.0 as f64, it.point(Candidate::Builtin)?.time.point));
-        let times: Vec<(f64, f64)> = findings.cells.iter().filter(alike).filter_map(time).collect();
+        let times: Vec<(f64, f64)> = cells[first..].iter().take_while(alike).filter_map(time).collect();
         let bytes = cell.bytes.0 as f64;
         let above = times.partition_point(|(size, _)| *size < bytes);
         let seconds = match (above.checked_sub(1).map(|below| times[below]), times.get(above).copied()) {

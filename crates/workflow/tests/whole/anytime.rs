@@ -7,14 +7,16 @@ use collrules_record::manifest::Manifest;
 use collrules_record::options::Request;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::question::Group;
-use collrules_record::rundir::RULES;
+use collrules_record::rundir::{ComparisonLog, RULES, RunDir};
 use collrules_record::{Candidate, Cell, Seconds};
+use collrules_report::gains::{Removal, SizeState};
 use collrules_rules::{Collective, Release, RuleTable};
 use collrules_runner::Backend;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::simulate::{Scenario, Simulation};
 use collrules_runner::wire::WorkerEvent;
 use collrules_workflow::campaign::Begin;
+use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
 
 use crate::stage::{TuningFixture, means};
@@ -98,14 +100,47 @@ fn any_budget_buys_something_and_more_buys_more() {
     assert!(more > little && more > 0.7, "{little}, {more}: {gains:?}");
 
     // The parts of a campaign add up.
+    resume_with(&mut stage, 12.0);
+    let gains = gains_of(&means(&stage.path().join(RULES), Release::V5_0), &stage.run().manifest().unwrap());
+    assert!(share(&gains) > little + 0.1, "{little}: {gains:?}");
+}
+
+/// With little time the rules of some ranges are not compared, so none of them is in the files; more time goes on with them.
+#[test]
+fn ranges_without_time_stay_open_until_there_is_some() {
+    let (_, _, mut stage) = tune_within("3s", 16, "--ops bcast,allgatherv --refine 0");
+    let (little, open) = states(&stage.run());
+    assert!(little > 0 && open > 0, "{little} confirmed, {open} open");
+    assert!(stage.notes.iter().any(|note| note.starts_with("no time to compare")), "{:?}", stage.notes);
+    let known = ComparisonLog::open(&stage.run()).unwrap().launches().len();
+    resume_with(&mut stage, 12.0);
+    let (more, left) = states(&stage.run());
+    // More sizes were measured as well.
+    assert!(more > little, "{little} and {more} confirmed, {open} and {left} open");
+    let log = ComparisonLog::open(&stage.run()).unwrap();
+    assert!(log.launches().len() > known);
+    resume_with(&mut stage, 120.0);
+    let (all, left) = states(&stage.run());
+    assert!(all >= more && left == 0, "{more} and {all} confirmed, {left} open");
+}
+
+/// Sizes with a rule, all of which fresh launches have to confirm, and those that they did not reach.
+fn states(run: &RunDir) -> (usize, usize) {
+    let published = Published::open(run.path()).unwrap();
+    let gains = published.gains();
+    assert!(published.is_confirmed());
+    assert_eq!(gains.count(SizeState::has_rule), gains.count(SizeState::is_confirmed));
+    (gains.fates().confirmed, gains.count(|state| state == SizeState::Removed(Removal::NotReached)))
+}
+
+/// Goes on with a run for so many seconds.
+fn resume_with(stage: &mut TuningFixture, seconds: f64) {
     let begin = Begin::recorded(&stage.path()).unwrap();
     let Request::Tune(mut options) = begin.request.clone() else { panic!("is a tuning") };
-    options.budget = Some(Seconds(12.0));
+    options.budget = Some(Seconds(seconds));
     let experiment = Experiment { budget: options.budget, ..begin.experiment };
     let again = Begin { experiment, request: Request::Tune(options), place: begin.place };
-    let published = stage.play(|session| tune(&again, session)).unwrap();
-    let gains = gains_of(&means(&stage.path().join(RULES), Release::V5_0), &published.manifest.unwrap());
-    assert!(share(&gains) > little + 0.1, "{little}: {gains:?}");
+    stage.play(|session| tune(&again, session)).unwrap();
 }
 
 /// Options, slots, budget, and the required share in percent.
@@ -121,11 +156,19 @@ const CAMPAIGNS: [(&str, u32, &str, f64); 7] = [
 
 #[test]
 #[ignore = "minutes: cargo test --release -p collrules-workflow --test whole campaigns_reach -- --ignored"]
+#[allow(clippy::print_stdout, reason = "the shares are results")]
 fn campaigns_reach_their_shares() {
     let missed = CAMPAIGNS.into_iter().flat_map(|campaign| [1, 2].map(|seed| (campaign, seed))).filter_map(
         |((words, slots, budget, least), seed)| {
-            let share = 100.0 * tune_within(budget, slots, &format!("{words} --seed {seed}")).0;
-            (share < least).then(|| format!("{words} on {slots} slots in {budget}, seed {seed}: {share:.0} %"))
+            let (share, _, stage) = tune_within(budget, slots, &format!("{words} --seed {seed}"));
+            let log = ComparisonLog::open(&stage.run()).unwrap();
+            let compared: f64 = log.launches().iter().map(|launch| launch.seconds.0).sum();
+            let share = 100.0 * share;
+            let found = format!(
+                "{words} on {slots} slots in {budget}, seed {seed}: {share:.0} %, with {compared:.0} s of fresh launches"
+            );
+            println!("{found}");
+            (share < least).then_some(found)
         },
     );
     assert_eq!(missed.collect::<Vec<_>>(), [""; 0]);
