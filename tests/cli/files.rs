@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::session::{Session, assert_said};
+use crate::support::Ran;
 
 /// Sizes that are not listed twice: 6.0 applies them to other communicators.
 const SHIFTED: &str = "1 7 3\n2 1\n0 1 0 0\n4 1\n0 6 0 0\n8 1\n0 3 0 0\n";
@@ -141,6 +142,26 @@ fn differences_are_the_cells_and_the_exit_code() {
     session.run("diff one.conf other.conf --release 5.0 --release 4.1.4").exits(0);
     session.run("diff one.conf other.conf").exits(1);
     assert_said!(session);
+}
+
+/// A run directory stands for all its rules.
+#[test]
+fn the_rules_of_a_run_are_all_checked_and_explained() {
+    let session = Session::new();
+    std::fs::create_dir(session.path("run")).unwrap();
+    session.write("run/rules.conf", "1 7 1\n1 1\n0 6 0 0\n");
+    let han = |algorithm: &str| format!("1\nbcast\n1\nglobal_communicator\n1\n1 1\n0 {algorithm}\n");
+    session.write("run/han.conf", han("tuned"));
+    let answer = |arguments: &str, code: i32| -> Value {
+        let ran: Ran = session.command(arguments).output().unwrap().into();
+        serde_json::from_str(&ran.exits(code).stdout).unwrap()
+    };
+    let explained = answer("explain --json --release 5.0 --op bcast --np 8 --size 4K run", 0);
+    let names: Vec<&str> = explained.as_array().unwrap().iter().map(|it| it["file"].as_str().unwrap()).collect();
+    assert_eq!(names, ["run/rules.conf", "run/han.conf"]);
+    assert_eq!(answer("check --json --release 5.0 run", 0)["files"].as_array().unwrap().len(), 2);
+    session.write("run/han.conf", han("nothing"));
+    answer("check --json --release 5.0 run", 1);
 }
 
 /// The commands on rules files know what a file is for.
