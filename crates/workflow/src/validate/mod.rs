@@ -263,6 +263,10 @@ impl ProvenRun<'_, '_> {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
             if self.compare_rules(RulesTask::new(Stage::Rules, limit))? {
                 self.end(Step::Compare(Stage::Rules, None))?;
+            } else if self.published.validation.is_some() {
+                // More time takes no confirmation, however little it is.
+                let subject = ValidationSubject::of_run(self.published.clone(), &self.measured.started);
+                self.keep_confirmed(subject, &run, None, &Settings::new())?;
             }
         }
         for other in run.layouts()? {
@@ -404,14 +408,27 @@ impl ProvenRun<'_, '_> {
                 run.path().display()
             ));
         }
-        let (step, place) = (Step::Compare(task.stage, layout), OtherLayouts::of(published, layout)?);
-        let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, &task.base);
         if let Some(published) = &mut subject.published {
+            let step = Step::Compare(task.stage, layout);
             published.state.steps.push(state::compared(step, task.base.clone(), found));
         }
+        self.keep_confirmed(subject, home, layout, &task.base)
+    }
+
+    /// Removes the rules that no launches in a layout over a base confirmed. Returns false if there were none.
+    fn keep_confirmed(
+        &mut self,
+        mut subject: ValidationSubject,
+        home: &RunDir,
+        layout: Option<Layout>,
+        base: &Settings,
+    ) -> Result<bool, WorkflowError> {
+        let Self { measured, published, session, .. } = self;
+        let others = OtherLayouts::of(published, layout)?;
+        let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, base);
         let Some(found) = judge(&subject) else { return Ok(false) };
         let untimed = subject.list_untimed(&found);
-        remove_unconfirmed(home, started, &mut subject, &found, &untimed, &place, session)?;
+        remove_unconfirmed(home, &mut measured.started, &mut subject, &found, &untimed, &others, session)?;
         let found = judge(&subject).unwrap_or(found);
         session.tell(Event::Compared { home, validation: &found });
         if let Some(left) = subject.published {

@@ -125,7 +125,8 @@ impl Truth {
     }
 }
 
-/// The sizes of a confirmed tuning whose rule, of those that jobs read, was in no launch that counts, or did not hold.
+/// The sizes of a confirmed tuning whose rule, of those that jobs read, was in no launch that counts, nor that of both neighbours,
+/// or did not hold.
 pub(crate) fn list_unlaunched(published: &Published) -> Vec<Cell> {
     let chosen = published.settings.as_ref().and_then(|found| found.chosen());
     let round = match chosen {
@@ -136,7 +137,9 @@ pub(crate) fn list_unlaunched(published: &Published) -> Vec<Cell> {
     let choice = |cell: Cell| whole.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
     let is_shown = |cell: Cell| {
         let found = round.and_then(|round| round.cells.iter().find(|it| it.cell == cell));
+        let rule = (choice(cell), whole.han_rule(cell) != HanRule::Default);
         found.is_some_and(|it| it.served == choice(cell) && it.verdict.holds() && it.speedup.samples > 0)
+            || round.is_some_and(|round| round.is_between(cell, rule))
     };
     let cells = published.findings.cells.iter().map(|found| found.cell).filter(|_| published.is_confirmed());
     cells.filter(|cell| !choice(*cell).is_builtin() && !is_shown(*cell)).collect()

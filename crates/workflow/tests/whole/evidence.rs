@@ -153,29 +153,34 @@ fn a_changed_file_that_jobs_read_is_refused() {
     assert!(stage.resume().unwrap().is_confirmed() && pinned.is_file());
 }
 
-/// What launches confirmed stays confirmed with more time, unless they show a loss; what the new ones confirm is kept.
+/// What launches confirmed stays confirmed with more time, unless they show a loss; what the new ones confirm is kept. So it does
+/// if there is no time for new ones.
 #[test]
 fn more_time_takes_no_confirmation() {
     const LITTLE: &str = "--simulate=deceptive --np 2:8 --ops bcast,allreduce,alltoall --sizes 1K:64K --no-settings";
-    let mut stage = TuningFixture::new();
-    let mut tuned = |budget: &str, is_first: bool| {
-        let begin = Begin::tuning(options(&format!("{LITTLE} --seed 499 --budget {budget}")), stage.path());
-        let place = if is_first { RunPlace::New(stage.path()) } else { RunPlace::Resumed(stage.path()) };
-        stage.play(|session| tune(&Begin { place, ..begin }, session)).unwrap()
-    };
-    let (first, more) = (tuned("3s", true), tuned("120s", false));
-    let (before, after) = (first.gains(), more.gains());
-    let confirmed = before.iter().filter(|(_, gain)| gain.state.is_confirmed()).map(|(cell, _)| cell);
-    let is_lost = |cell: &Cell| {
-        let is_slower = matches!(after.removal(*cell), Some(Removal::Slower | Removal::SlowerIn(_)));
-        !after.get(*cell).state.is_confirmed() && !is_slower
-    };
-    let lost: Vec<Cell> = confirmed.filter(is_lost).collect();
-    assert!(lost.is_empty(), "{lost:?}");
-    let shared: Vec<_> =
-        after.iter().filter(|(cell, _)| after.removal(*cell) == Some(Removal::Shared)).map(|(cell, _)| cell).collect();
-    assert!(shared.is_empty(), "faster, and removed: {shared:?}");
-    assert!(more.is_confirmed() && list_unlaunched(&more).is_empty(), "{}", more.verdict());
+    for (further, startup) in [("120s", None), ("1s", Some(Seconds(1.0)))] {
+        let mut stage = TuningFixture::new();
+        let mut tuned = |budget: &str, is_first: bool| {
+            stage.startup = startup.filter(|_| !is_first);
+            let begin = Begin::tuning(options(&format!("{LITTLE} --seed 499 --budget {budget}")), stage.path());
+            let place = if is_first { RunPlace::New(stage.path()) } else { RunPlace::Resumed(stage.path()) };
+            stage.play(|session| tune(&Begin { place, ..begin }, session)).unwrap()
+        };
+        let (first, more) = (tuned("3s", true), tuned(further, false));
+        let (before, after) = (first.gains(), more.gains());
+        let confirmed = before.iter().filter(|(_, gain)| gain.state.is_confirmed()).map(|(cell, _)| cell);
+        let is_lost = |cell: &Cell| {
+            let is_slower = matches!(after.removal(*cell), Some(Removal::Slower | Removal::SlowerIn(_)));
+            !after.get(*cell).state.is_confirmed() && !is_slower
+        };
+        let lost: Vec<Cell> = confirmed.filter(is_lost).collect();
+        assert!(lost.is_empty(), "{further}: {lost:?}");
+        let is_shared = |cell: &Cell| after.removal(*cell) == Some(Removal::Shared);
+        let shared: Vec<Cell> = after.iter().map(|(cell, _)| cell).filter(is_shared).collect();
+        assert!(shared.is_empty(), "{further}: faster, and removed: {shared:?}");
+        assert!(more.is_confirmed(), "{further}: {}", more.verdict());
+        assert_eq!(list_unlaunched(&more), [], "{further}");
+    }
 }
 
 #[test]

@@ -136,6 +136,8 @@ pub(crate) struct TuningFixture {
     pub(crate) concluded: usize,
     pub(crate) compared: usize,
     pub(crate) pause: Duration,
+    /// Time that a job takes to start, by the first one.
+    pub(crate) startup: Option<Seconds>,
     pub(crate) launches: Rc<Counter<u32>>,
     /// Measuring jobs of a session that die.
     pub(crate) deaths: u32,
@@ -159,6 +161,7 @@ impl TuningFixture {
             concluded: 0,
             compared: 0,
             pause: Duration::ZERO,
+            startup: None,
             launches: Rc::default(),
             deaths: 0,
             failures: 20,
@@ -249,13 +252,14 @@ impl TuningFixture {
     pub(crate) fn play<T>(&mut self, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
         let lives = Rc::new(Counter::new(self.deaths));
         let (pause, launches, allocation) = (self.pause, Rc::clone(&self.launches), self.allocation.clone());
-        let (healthy, clock) = (self.healthy, Rc::clone(&self.clock));
+        let (healthy, startup, clock) = (self.healthy, self.startup, Rc::clone(&self.clock));
         let mortal = move |system: &SystemOptions, stop: &Arc<AtomicBool>| {
             let started = start(system, stop)?;
             clock.replace(started.backend.clock());
             let (lives, launches) = (Rc::clone(&lives), Rc::clone(&launches));
             let backend = Box::new(Mortal { cluster: started.backend, lives, pause, launches, healthy });
-            Ok(Started { backend: backend as Box<dyn Backend>, allocation: allocation.clone(), ..started })
+            let startup = startup.unwrap_or(started.startup);
+            Ok(Started { backend: backend as Box<dyn Backend>, allocation: allocation.clone(), startup, ..started })
         };
         let (notes, concluded, compared) = (&mut self.notes, &mut self.concluded, &mut self.compared);
         let (mut patience, stop) = (self.patience, Arc::<AtomicBool>::default());
