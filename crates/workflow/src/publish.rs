@@ -133,7 +133,8 @@ impl Published {
             Self { run, findings, manifest, validation: None, proof, left_out: Vec::new(), settings, tuning, state };
         published.validation = published.judge(None, &Settings::new());
         if published.tuning.as_ref().is_some_and(|tuning| !tuning.has_no_rules()) && !published.is_compared() {
-            if published.state.steps.iter().any(|it| matches!(it.step, Step::Compare(..))) {
+            let mut own = published.state.steps.iter().rev().take_while(|it| it.step != Step::Decide);
+            if own.any(|it| matches!(it.step, Step::Compare(..))) {
                 published.state.steps.push(Step::Decide.into());
             }
             published.settings.iter_mut().for_each(SettingsFindings::forget_rules);
@@ -154,7 +155,7 @@ impl Published {
         own.map(|(stage, _)| stage).filter(|stage| matches!(stage, Stage::Validation(_))).last()
     }
 
-    /// What fresh launches in a layout, or in that of the run, showed of the rules over a base; none without launches of any.
+    /// The result of fresh launches of the rules over a base, in a layout or in that of the run; none without any.
     pub(crate) fn judge(&self, layout: Option<Layout>, base: &Settings) -> Option<Validation> {
         self.judge_under(self.manifest.as_ref().map(|manifest| manifest.survey.version), layout, base)
     }
@@ -317,7 +318,12 @@ impl Published {
     /// Writes the results so far into the state of the run: they are not lost, and not looked for again.
     pub(crate) fn save(&mut self) -> Result<(), WorkflowError> {
         self.validation = self.judge(None, &Settings::new());
-        Ok(self.run.write_state(&TuningState { settings: self.settings.clone(), ..self.state.clone() })?)
+        Ok(self.run.write_state(&self.whole_state())?)
+    }
+
+    /// The state of the run, with the settings.
+    pub(crate) fn whole_state(&self) -> TuningState {
+        TuningState { settings: self.settings.clone(), ..self.state.clone() }
     }
 
     /// The verdict on the whole tuning.

@@ -56,7 +56,7 @@ fn carry_out(
             return Ok(published);
         };
         session.say(&format!("{} of the budget are left for what is undecided", rest.rounded()));
-        state = TuningState { settings: published.settings, ..published.state };
+        state = published.whole_state();
         state::reopen(&mut state, measured.clock.end(Step::Decide));
         measured.run.write_state(&state)?;
     }

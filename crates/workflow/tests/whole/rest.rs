@@ -1,4 +1,4 @@
-//! What steps leave of a budget.
+//! The rest of a budget after all steps.
 
 use collrules_record::remark::Remark;
 use collrules_workflow::publish::Published;
@@ -33,4 +33,15 @@ fn a_run_ends_decided_or_uses_its_budget() {
         }
     }
     assert!(open > 0, "no budget was too small");
+}
+
+/// Settings that were chosen stay while the rest of the budget goes to what is undecided.
+#[test]
+fn the_rest_of_a_budget_keeps_the_settings() {
+    const HOST: &str = "--simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --refine 0 --only-settings \
+                        --ops bcast,allreduce --sizes 8,512,4K,32K,256K,1M --setting smsc=^cma";
+    let (stage, published) = TuningFixture::tuned(&format!("{HOST} --budget 30s --min-gain 15 --calls 20"));
+    assert!(stage.notes.iter().any(|note| note.contains("are left for what is undecided")), "{:?}", stage.notes);
+    assert!(published.settings.as_ref().is_some_and(|found| found.chosen.is_some()), "{}", published.verdict());
+    assert_eq!(stage.run().state().unwrap().unwrap().settings, published.settings);
 }
