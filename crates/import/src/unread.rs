@@ -10,7 +10,7 @@ use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
 use crate::raw::{Parsed, Raw};
 
-/// Names of columns that say when, or for whom, and of numbers that calls depend on.
+/// Names of columns with dates, users, and numbers that calls depend on.
 const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
 const FACTORS: [&str; 16] = [
     "nodes", "nnodes", "node", "ppn", "ppr", "per", "threads", "nthreads", "root", "cores", "cpus", "gpus", "sockets",

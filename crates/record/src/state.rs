@@ -36,12 +36,12 @@ pub struct StepRecord {
     pub step: Step,
     /// Duration.
     pub seconds: Seconds,
-    /// What a comparison of rules showed.
+    /// Result of a comparison of rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
 }
 
-/// What fresh launches showed of rules in one comparison. It never changes.
+/// Result of one comparison of rules in fresh launches. It never changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// When the comparison ended, in UTC, as in RFC 3339.
@@ -127,7 +127,7 @@ impl TuningState {
         self.steps.iter().filter(|it| it.step == step).map(|it| it.seconds.0).sum()
     }
 
-    /// What comparisons in a layout over a base showed, in order; the layout of the run if none is named.
+    /// Results of comparisons over a base, in order, in a layout or in that of the run.
     pub fn evidence<'a>(
         &'a self,
         layout: Option<Layout>,

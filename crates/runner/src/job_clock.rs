@@ -11,10 +11,10 @@ static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// The clock of this machine, or of a model, on which nothing but its own calls takes time. Clones show the same time.
 #[derive(Clone, Debug, Default)]
 pub enum JobClock {
-    /// That of this machine.
+    /// The clock of this machine.
     #[default]
     Machine,
-    /// That of a model: the bits of its seconds.
+    /// The clock of a model: the bits of its seconds.
     Model(Arc<AtomicU64>),
 }
 

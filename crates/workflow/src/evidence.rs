@@ -1,4 +1,4 @@
-//! What launches showed of a tuning, as far as it has the rules that were launched: the only judge.
+//! The only judge of a tuning: results of launches, as far as it has the rules that were launched.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, RuleTable};
 use collrules_tuner::validation::{CellFacts, add_stretch};
 
-/// What comparisons, in order, show of the rules that these facts describe; none without any. In each size a result is about
+/// The result of comparisons, in order, for the rules that these facts describe; none without any. In each size a result is about
 /// the rule that was launched, whether it is still there or was removed; a later stretch adds to the comparison before it, and
 /// of two comparisons the later one counts unless the earlier one decided more.
 pub(crate) fn verdict<'a>(
@@ -82,7 +82,7 @@ pub(crate) struct Reverted {
     pub(crate) carried: Vec<Cell>,
 }
 
-/// What acts on calls with a tuning in force.
+/// A tuning in force: rules, components and settings that act on calls.
 pub(crate) struct InForce<'a> {
     tuning: &'a Tuning,
     placement: &'a Placement,
@@ -96,7 +96,7 @@ impl<'a> InForce<'a> {
         Self { tuning, placement, below: tuning.below_han(), parameters: tuning.further() }
     }
 
-    /// What acts on a cell whose rule of coll/tuned is known, and on which HAN acts if `has_han`.
+    /// The facts of a cell with this rule of coll/tuned; HAN acts on it if `has_han`.
     pub(crate) fn facts(&self, cell: Cell, tuned: bool, served: Choice, has_han: bool) -> CellFacts {
         let handed = has_han && self.tuning.han_rule(cell) != HanRule::Default;
         let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(both(Slower), [(2, Slower), (4, Faster)], "a loss counts");
     }
 
-    /// What an earlier comparison showed of other calls is a reason for a removal, though a later one with few launches did not.
+    /// A loss in other calls that an earlier comparison showed is the reason for a removal, also if a later one decided less.
     #[test]
     fn a_loss_in_other_calls_is_none_of_a_rule_that_was_removed() {
         let compared = |verdict| {

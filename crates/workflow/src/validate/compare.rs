@@ -43,7 +43,7 @@ pub(super) struct ComparisonRequest<'a> {
     pub(super) earlier: f64,
     /// Most blocks.
     pub(super) most_blocks: u32,
-    /// What was shown of these rules, or of others, before.
+    /// Earlier results of these rules, or of others.
     pub(super) before: Option<&'a Round>,
 }
 

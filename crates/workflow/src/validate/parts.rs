@@ -24,7 +24,7 @@ const LEAST: f64 = 1.0 / 16.0;
 /// Ranges that a sentence lists at most.
 const LISTED: usize = 4;
 
-/// What blocks of a comparison take.
+/// Times of blocks of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockTimes {
     /// Start of a job.

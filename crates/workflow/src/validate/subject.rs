@@ -154,7 +154,7 @@ impl ValidationSubject {
         Some(own.is_some_and(|own| own != layout).then_some(layout))
     }
 
-    /// What a comparison showed of what is left of the tuning: in its run with all before it, elsewhere alone.
+    /// The result of a comparison for the rules that are left: in the run of the tuning with all before it, elsewhere alone.
     pub(super) fn judge(&self, place: Option<Option<Layout>>, found: &Validation, reverted: &Reverted) -> Validation {
         if let Some((published, layout)) = self.published.as_ref().zip(place) {
             let judged = published.judge_under(Some(self.version), layout, &Settings::new());
@@ -213,7 +213,7 @@ impl ValidationSubject {
         self.published.as_ref().map_or(&[], |published| &published.findings.cells)
     }
 
-    /// What was found for a cell.
+    /// The finding for a cell.
     pub(super) fn finding(&self, cell: Cell) -> Option<&CellFinding> {
         let cells = self.findings();
         cells.binary_search_by_key(&cell, |it| it.cell).ok().map(|at| &cells[at])
@@ -285,7 +285,7 @@ impl ValidationSubject {
         self.reached.as_ref().is_none_or(|reached| reached.contains(&ranks))
     }
 
-    /// What acts on calls with the tuning.
+    /// The tuning in force.
     pub(super) fn in_force(&self) -> InForce<'_> {
         let placement = self.published.as_ref().map_or(&self.placement, |published| &published.findings.placement);
         InForce::new(&self.tuning, placement)
