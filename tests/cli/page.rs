@@ -12,7 +12,7 @@ use collrules_record::remark::Remark;
 use collrules_record::state::{Evidence, Step, StepRecord, TuningState};
 use collrules_record::units::{Bytes, Seconds};
 use collrules_record::validation::{FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
-use collrules_record::{Candidate, Estimate, RunDir};
+use collrules_record::{Candidate, Estimate, HanRule, RunDir};
 use collrules_rules::Choice;
 
 use crate::large;
@@ -243,7 +243,7 @@ fn a_validation_is_shown_with_what_was_removed() {
                 // Its rule is gone.
                 served: if cell.cell == slower { Choice::plain(1) } else { cell.served },
                 control: cell.served.is_builtin() && cell.cell != slower,
-                handed: false,
+                han: HanRule::Default,
                 without: estimate(1e-5 * speedup),
                 with: estimate(1e-5),
                 speedup: estimate(speedup),

@@ -325,9 +325,9 @@ impl CellFinding {
         self.point(self.served_candidate()).and_then(|point| point.gain)
     }
 
-    /// Returns the expected gain of the rule table's choice, corrected for selection; 1 if that is the builtin.
+    /// Like [`Self::served_gain`], corrected for selection.
     pub fn served_expectation(&self) -> Option<f64> {
-        self.point(Candidate::from_choice(self.served)).and_then(|point| point.expected)
+        self.point(self.served_candidate()).and_then(|point| point.expected)
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use collrules_rules::han::{self, Level};
-use collrules_rules::steps::Steps;
+use collrules_rules::metric::metric;
+use collrules_rules::steps::{Steps, earlier};
 use collrules_rules::table::all_builtin;
-use collrules_rules::{Collective, Release, names, stored_as_text};
+use collrules_rules::{Choice, Collective, Release, names, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::{Candidate, HanAlgorithm};
@@ -32,6 +33,9 @@ names! {
 }
 
 stored_as_text!(HanRule);
+
+/// The rules of both files for a call: that of coll/tuned, and HAN's.
+pub type CallRule = (Choice, HanRule);
 
 impl HanRule {
     /// Returns the rule that makes HAN use a candidate for a call.
@@ -127,6 +131,30 @@ impl HanRules {
         self.get(cell.collective).map_or(HanRule::Default, |steps| *steps.get(cell.ranks.0.into()).get(bytes))
     }
 
+    /// The rules of both files for a communicator size by lookup bytes, given those of coll/tuned.
+    pub fn join(
+        &self,
+        tuned: &Steps<Choice>,
+        (collective, ranks): (Collective, Ranks),
+        release: Release,
+    ) -> Steps<CallRule> {
+        let Some(own) = self.get(collective).map(|steps| steps.get(ranks.0.into())) else {
+            return tuned.map(|choice| (*choice, HanRule::Default));
+        };
+        // HAN looks up the bytes of a message; no call has other lookup bytes than multiples of them.
+        let factor = metric(release, collective, ranks).factor();
+        let lookup = |bytes: u64| bytes.saturating_mul(factor);
+        let reached = |at: u64| lookup(at.div_ceil(factor));
+        let mut joined = Steps::constant(CallRule::default());
+        for (start, stop, choice) in tuned.iter() {
+            let (start, stop) = (reached(start), stop.map(reached));
+            for (first, end, rule) in own.iter() {
+                joined.set(start.max(lookup(first)), earlier(stop, end.map(lookup)), (*choice, *rule));
+            }
+        }
+        joined
+    }
+
     /// Returns true if a cell's calls are delegated to coll/tuned, if HAN carries them out.
     pub fn delegates(&self, cell: Cell) -> bool {
         self.rule(cell) == HanRule::Delegate
@@ -204,6 +232,26 @@ mod tests {
         assert_eq!(HanRules::of_han(&read.to_table()), rules);
         let stored = serde_json::to_string(&rules).expect("plain data");
         assert_eq!(serde_json::from_str::<HanRules>(&stored).expect("the same"), rules);
+    }
+
+    /// Lookup bytes of allgather on 4 ranks are 4 times those of a message: a rule from 5 on begins with messages of 2 B.
+    #[test]
+    fn rules_of_both_files_change_at_sizes_of_messages() {
+        let mut tuned = Steps::constant(Choice::BUILTIN);
+        tuned.set(5, Some(1024), Choice::plain(3));
+        let mut own = Steps::constant(HanRule::Default);
+        own.set(2, Some(256), HanRule::Delegate);
+        own.set(256, Some(512), HanRule::Simple);
+        let mut steps = Steps::constant(Steps::constant(HanRule::Default));
+        steps.set(4, Some(5), own);
+        let mut rules = HanRules::default();
+        rules.set(Collective::Allgather, steps);
+        let joined = |ranks| rules.join(&tuned, (Collective::Allgather, Ranks(ranks)), Release::V5_0);
+        let mut expected = Steps::constant(CallRule::default());
+        expected.set(8, Some(1024), (Choice::plain(3), HanRule::Delegate));
+        expected.set(1024, Some(2048), (Choice::BUILTIN, HanRule::Simple));
+        assert_eq!(joined(4), expected);
+        assert_eq!(joined(8), tuned.map(|choice| (*choice, HanRule::Default)), "HAN's file has nothing for 8 ranks");
     }
 
     // HAN's usual algorithm, requested by name, counts as no rule; calls that HAN passes on count as delegated.

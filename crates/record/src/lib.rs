@@ -110,7 +110,7 @@ pub use collrules_program::{Even, Mockup};
 pub use component::Component;
 pub use estimate::Estimate;
 pub use file::{Digests, FormatVersion, digest};
-pub use han_rules::{HanRule, HanRules};
+pub use han_rules::{CallRule, HanRule, HanRules};
 pub use launch::Launch;
 pub use manifest::{Manifest, Survey};
 pub use pattern::{Cast, Pattern, Subject};

@@ -12,6 +12,7 @@ use crate::criteria::Middle;
 use crate::estimate::{Estimate, geometric_mean};
 use crate::file::Digests;
 use crate::file::FormatVersion;
+use crate::han_rules::{CallRule, HanRule};
 use crate::units::Seconds;
 
 /// The version of `validation.json` that this version writes.
@@ -203,8 +204,8 @@ pub struct ValidatedCell {
     pub served: Choice,
     /// True if neither a rule nor a setting acts on its calls, so that a change has other causes.
     pub control: bool,
-    /// True if HAN's rules file delegates it to coll/tuned.
-    pub handed: bool,
+    /// HAN's rule for it.
+    pub han: HanRule,
     /// Seconds without the file.
     pub without: Estimate,
     /// Seconds with the file.
@@ -308,8 +309,7 @@ impl ValidatedCell {
     /// Returns true if this earlier result of the same rule stands against a later one.
     fn outweighs(&self, later: &Self) -> bool {
         let has_more = self.speedup.samples > later.speedup.samples;
-        let is_same = (self.served, self.handed) == (later.served, later.handed);
-        is_same
+        self.rule() == later.rule()
             && match (self.verdict, later.verdict) {
                 (_, Outcome::Slower) => false,
                 (Outcome::Undecided, Outcome::Undecided) => has_more,
@@ -319,9 +319,14 @@ impl ValidatedCell {
             }
     }
 
+    /// The rule that was launched.
+    pub fn rule(&self) -> CallRule {
+        (self.served, self.han)
+    }
+
     /// Returns true if a rule of coll/tuned or of HAN acts on it.
     pub fn is_ruled(&self) -> bool {
-        self.handed || !self.served.is_builtin()
+        self.rule() != CallRule::default()
     }
 }
 
@@ -356,9 +361,9 @@ impl Round {
         }
     }
 
-    /// Returns true if the comparison answers for a cell with this rule and hand-over to coll/tuned: the cell was compared, or lies
-    /// between two neighbours with the same rule, which stays at both.
-    pub fn covers(&self, cell: Cell, rule: (Choice, bool)) -> bool {
+    /// Returns true if the comparison answers for a cell with this rule: the cell was compared, or lies between two neighbours
+    /// with the same rule, which stays at both.
+    pub fn covers(&self, cell: Cell, rule: CallRule) -> bool {
         let above = self.cells.partition_point(|it| it.cell < cell);
         let is_compared = self.cells.get(above).is_some_and(|it| it.cell == cell);
         is_compared || self.is_between(cell, rule) || self.failed.iter().any(|failed| failed.cell == cell)
@@ -366,11 +371,11 @@ impl Round {
 
     /// Returns true if a cell that was not compared lies between two neighbours with this rule, which stays at both: a range is
     /// one question.
-    pub fn is_between(&self, cell: Cell, rule: (Choice, bool)) -> bool {
+    pub fn is_between(&self, cell: Cell, rule: CallRule) -> bool {
         let above = self.cells.partition_point(|it| it.cell < cell);
         let is_alike = |it: &&ValidatedCell| {
             let is_here = (it.cell.collective, it.cell.ranks) == (cell.collective, cell.ranks) && it.cell != cell;
-            is_here && (it.served, it.handed) == rule && it.verdict.holds() && !self.repaired.contains(&it.cell)
+            is_here && it.rule() == rule && it.verdict.holds() && !self.repaired.contains(&it.cell)
         };
         self.cells[..above].last().is_some_and(|it| is_alike(&it))
             && self.cells.get(above).is_some_and(|it| is_alike(&it))
@@ -408,7 +413,7 @@ mod tests {
             tuned: true,
             served: Choice::plain(6),
             control: false,
-            handed: false,
+            han: HanRule::Default,
             without: estimate(speedup * 1e-6),
             with: estimate(1e-6),
             speedup: estimate(speedup),
@@ -524,14 +529,14 @@ mod tests {
         assert!(with(vec![slower.clone()], 2, Vec::new()).loses());
         assert!(!with(vec![slower.clone()], 2, vec![slower.cell]).loses(), "it was reverted");
         assert!(!with(vec![control.clone()], 2, Vec::new()).loses());
-        let handed = ValidatedCell { handed: true, control: false, ..control.clone() };
+        let handed = ValidatedCell { han: HanRule::Simple, control: false, ..control.clone() };
         assert!(with(vec![handed], 2, Vec::new()).loses());
     }
 
     /// A loss between two sizes that gain is one at all sizes around it.
     #[test]
     fn a_range_answers_for_sizes_between_those_that_hold() {
-        let (faster, rule) = (Outcome::Faster, (Choice::plain(6), false));
+        let (faster, rule) = (Outcome::Faster, (Choice::plain(6), HanRule::Default));
         let at = |bytes| cell(bytes, 1.0, faster).cell;
         let round = |middle: Outcome, repaired: &[u64]| Round {
             cells: vec![cell(8, 1.4, faster), cell(64, 1.0, middle), cell(512, 1.4, faster)],
@@ -548,7 +553,9 @@ mod tests {
             assert_eq!(answered(round(middle, &[]), rule), [8, 64, 512], "{middle:?}");
         }
         assert_eq!(answered(round(faster, &[512]), rule), [8, 32, 64, 512], "the rule is gone at the largest");
-        assert_eq!(answered(round(faster, &[]), (Choice::plain(2), false)), [8, 64, 512], "another rule");
+        for other in [(Choice::plain(2), HanRule::Default), (Choice::plain(6), HanRule::Delegate)] {
+            assert_eq!(answered(round(faster, &[]), other), [8, 64, 512], "{other:?}");
+        }
         let elsewhere = Cell { ranks: Ranks(8), ..at(32) };
         assert!(!round(faster, &[]).covers(elsewhere, rule));
     }

@@ -13,7 +13,7 @@ use collrules_record::reason::KeepReason;
 use collrules_record::settings::{Finalist, Guard, RulesUse, SettingsFindings};
 use collrules_record::tree::{LeafGain, Tree};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, Validation};
-use collrules_record::{Bytes, Candidate, Cell, Estimate, HanRule, Ranks, Tuning};
+use collrules_record::{Bytes, Candidate, Cell, Estimate, HanRules, Ranks, Tuning};
 use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release, RuleTable};
 use serde::Serialize;
@@ -231,8 +231,9 @@ impl<'a> Gains<'a> {
         };
         gains.removed = gains.iter().filter_map(removal).collect();
         gains.add_settings();
-        let table = tuning.map_or_else(|| findings.table.clone(), Tuning::table);
-        gains.holes = gains.find_holes(&table, findings.release);
+        let rules = tuning.map(|tuning| (tuning.table(), tuning.han_rules()));
+        let (table, han) = rules.unwrap_or_else(|| (findings.table.clone(), findings.han.clone()));
+        gains.holes = gains.find_holes((&table, &han), findings.release);
         gains
     }
 
@@ -262,7 +263,7 @@ impl<'a> Gains<'a> {
         if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
             return CellGain::DEFAULT;
         }
-        let rule = (cell.served, findings.han.rule(cell.cell) != HanRule::Default);
+        let rule = (cell.served, findings.han.rule(cell.cell));
         if self.round.is_some_and(|round| round.is_between(cell.cell, rule)) {
             return CellGain { state: SizeState::Between, speedup: None };
         }
@@ -287,7 +288,7 @@ impl<'a> Gains<'a> {
         }
         let is_changed = files.filter(|_| self.have_rules()).is_some_and(|(tuning, release)| {
             let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
-            choice != found.served || found.handed != (tuning.han_rule(cell) == HanRule::Delegate)
+            (choice, tuning.han_rule(cell)) != found.rule()
         });
         if checked.removed.contains(&cell) || is_changed {
             let why = self.find_removal(checked.validation, found);
@@ -355,10 +356,10 @@ impl<'a> Gains<'a> {
     }
 
     /// The neighbours with rules between which the files do something else.
-    fn find_holes(&self, table: &RuleTable, release: Release) -> BTreeSet<(Cell, Cell)> {
+    fn find_holes(&self, rules: (&RuleTable, &HanRules), release: Release) -> BTreeSet<(Cell, Cell)> {
         let ruled: Vec<Cell> = self.iter().filter(|(_, gain)| gain.state.has_rule()).map(|(cell, _)| cell).collect();
         let pairs = ruled.windows(2).map(|pair| (pair[0], pair[1]));
-        pairs.filter(|(a, b)| is_same_communicator(*a, *b) && has_hole(table, release, *a, *b)).collect()
+        pairs.filter(|(a, b)| is_same_communicator(*a, *b) && has_hole(rules, release, *a, *b)).collect()
     }
 
     /// Puts the gains that fresh launches confirmed into a decision tree, in place of those of the timings for tuning.

@@ -3,7 +3,8 @@
 use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell};
+use collrules_record::{CallRule, Candidate, Cell, HanRules};
+use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 
 use crate::document::Table;
@@ -82,12 +83,14 @@ fn expected(cell: &CellFinding) -> f64 {
 }
 
 /// Returns true if sizes between two neighbours with rules have another rule than either, or none.
-pub(crate) fn has_hole(table: &RuleTable, release: Release, one: Cell, next: Cell) -> bool {
-    let Some(steps) = table.get(one.collective).map(|steps| steps.get(one.ranks.0.into())) else { return false };
+pub(crate) fn has_hole((table, han): (&RuleTable, &HanRules), release: Release, one: Cell, next: Cell) -> bool {
+    let default = all_builtin();
+    let tuned = table.get(one.collective).unwrap_or(&default).get(one.ranks.0.into());
+    let steps = han.join(tuned, (one.collective, one.ranks), release);
     let (from, to) = (one.lookup_bytes(release), next.lookup_bytes(release));
     let ends = [steps.get(from), steps.get(to)];
-    let is_inner = |start: u64, choice: &Choice| start > from && start < to && !ends.contains(&choice);
-    ends.iter().all(|choice| !choice.is_builtin()) && steps.iter().any(|(start, _, choice)| is_inner(start, choice))
+    let is_inner = |start: u64, rule: &CallRule| start > from && start < to && !ends.contains(&rule);
+    ends.iter().all(|rule| **rule != CallRule::default()) && steps.iter().any(|(start, _, rule)| is_inner(start, rule))
 }
 
 /// The measured sizes of every collective and communicator size, neighbours joined if they use the same candidate.
@@ -106,7 +109,7 @@ pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
         }
     };
     let joined = |a: &CellFinding, b: &CellFinding| {
-        served(a) == served(b) && !has_hole(&findings.table, findings.release, a.cell, b.cell)
+        served(a) == served(b) && !has_hole((&findings.table, &findings.han), findings.release, a.cell, b.cell)
     };
     findings.cells.chunk_by(joined).map(stretch).collect()
 }
@@ -191,8 +194,9 @@ pub fn text(findings: &Findings, width: usize) -> String {
 mod tests {
     use collrules_record::findings::{PointFinding, Verdict};
     use collrules_record::reason::{KeepReason, Shortfall};
-    use collrules_record::{Cell, Estimate};
+    use collrules_record::{Cell, Estimate, HanRule};
     use collrules_rules::Release;
+    use collrules_rules::steps::Steps;
 
     use super::*;
 
@@ -241,6 +245,24 @@ mod tests {
         assert_eq!(row(&found)[..5], ["scatter", "4", "1", "2", "0"]);
         found.cells.iter_mut().for_each(|cell| cell.served = Choice::BUILTIN);
         assert_eq!(row(&found).join(" "), "scatter 4 0 4 0 - - -");
+    }
+
+    #[test]
+    fn a_hole_in_either_file_is_one() {
+        let at = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(bytes) };
+        let holes = |rules: &[(u64, u64, HanRule)]| {
+            let mut own = Steps::constant(HanRule::Default);
+            rules.iter().for_each(|(first, end, rule)| own.set(*first, Some(*end), *rule));
+            let mut steps = Steps::constant(Steps::constant(HanRule::Default));
+            steps.set(8, Some(9), own);
+            let mut han = HanRules::default();
+            han.set(Collective::Bcast, steps);
+            has_hole((&RuleTable::default(), &han), Release::V5_0, at(8), at(512))
+        };
+        let simple = HanRule::Simple;
+        assert!(!holes(&[(8, 513, simple)]) && !holes(&[(8, 64, simple), (64, 513, HanRule::Delegate)]));
+        assert!(holes(&[(8, 64, simple), (65, 513, simple)]));
+        assert!(!holes(&[(8, 64, simple)]), "a size without a rule ends the range by itself");
     }
 
     /// Implausible times count as no gain.

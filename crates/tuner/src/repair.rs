@@ -10,12 +10,11 @@ use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
 use collrules_record::reason::KeepReason;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{Candidate, Cell, HanRule, HanRules, Ranks};
+use collrules_record::{Candidate, Cell, HanRules, Ranks};
 use collrules_rules::hazard::RankRange;
-use collrules_rules::metric::metric;
 use collrules_rules::steps::{Steps, earlier, within};
 use collrules_rules::table::{RankSteps, all_builtin};
-use collrules_rules::{Choice, Collective, Release, RuleTable};
+use collrules_rules::{Collective, Release, RuleTable};
 
 use crate::terms::Terms;
 use crate::validation::excludes_loss;
@@ -87,9 +86,9 @@ impl Reach<'_> {
 /// or is still to be compared.
 pub fn share_gains(round: &mut Round, is_awaited: impl Fn(Cell) -> bool, elsewhere: &[Round]) {
     for cell in round.cells.iter_mut().filter(|cell| cell.verdict == Outcome::Same) {
-        let of = (cell.cell, cell.served, cell.handed);
+        let of = (cell.cell, cell.rule());
         let mut others = elsewhere.iter().flat_map(|round| &round.cells);
-        let is_alike = |other: &ValidatedCell| (other.cell, other.served, other.handed) == of;
+        let is_alike = |other: &ValidatedCell| (other.cell, other.rule()) == of;
         if is_awaited(cell.cell) || others.any(|other| other.verdict == Outcome::Faster && is_alike(other)) {
             cell.verdict = Outcome::Faster;
         }
@@ -125,7 +124,7 @@ pub fn repair(
                 repair.carried.extend(ruled.iter().filter(is_carried).map(|it| it.cell));
             }
         } else {
-            let sizes = sizes(steps.get(ranks.0.into()), han, (collective, ranks), release);
+            let sizes = han.join(steps.get(ranks.0.into()), (collective, ranks), release);
             let holding: Vec<(u64, Outcome)> = ruled
                 .iter()
                 .map(|cell| {
@@ -171,7 +170,7 @@ pub fn withdraw(
         let Cell { collective, ranks, .. } = *cell;
         let steps = ruled(table, han, collective)?;
         let at = u64::from(ranks.0);
-        let sizes = sizes(steps.get(at), han, (collective, ranks), release);
+        let sizes = han.join(steps.get(at), (collective, ranks), release);
         let here = cell.lookup_bytes(release);
         let alike = kept.iter().filter(|kept| (kept.collective, kept.ranks) == (collective, ranks));
         let lookup = around(&sizes, here, alike.map(|kept| kept.lookup_bytes(release)));
@@ -184,25 +183,6 @@ pub fn withdraw(
 fn ruled(table: &RuleTable, han: &HanRules, collective: Collective) -> Option<RankSteps> {
     let own = table.collectives().find(|(other, _)| *other == collective).map(|(_, steps)| steps.clone());
     own.or_else(|| han.get(collective).map(|_| all_builtin()))
-}
-
-/// Returns the choices by lookup bytes for a number of ranks: the rule, and whether HAN delegates.
-fn sizes(
-    rules: &Steps<Choice>,
-    han: &HanRules,
-    (collective, ranks): (Collective, Ranks),
-    release: Release,
-) -> Steps<(Choice, HanRule)> {
-    let factor = metric(release, collective, ranks).factor();
-    let mut sizes = rules.map(|choice| (*choice, HanRule::Default));
-    let Some(handed) = han.get(collective).map(|steps| steps.get(ranks.0.into())) else { return sizes };
-    for (first, end, said) in handed.iter().filter(|(.., handed)| **handed != HanRule::Default) {
-        let (first, end) = (first.saturating_mul(factor), end.map(|end| end.saturating_mul(factor)));
-        for (start, stop, choice) in rules.iter() {
-            sizes.set(start.max(first), earlier(stop, end), (*choice, *said));
-        }
-    }
-    sizes
 }
 
 /// Returns true if fresh launches confirm one choice for all sizes: it is faster in geometric mean, and no size is

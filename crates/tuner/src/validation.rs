@@ -7,7 +7,7 @@ use collrules_record::condition::Condition;
 use collrules_record::estimate::student_quantile;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{Cell, Estimate};
+use collrules_record::{CallRule, Cell, Estimate, HanRule};
 use collrules_rules::Choice;
 
 use crate::comparison::{ArmDemand, Compared, SubjectResult, class, decide};
@@ -21,14 +21,19 @@ pub struct CellFacts {
     pub served: Choice,
     /// True if the file does not affect it.
     pub control: bool,
-    /// True if HAN's file changes its candidate.
-    pub handed: bool,
+    /// Rule of HAN's file.
+    pub han: HanRule,
 }
 
 impl CellFacts {
+    /// The rule of the files.
+    pub fn rule(self) -> CallRule {
+        (self.served, self.han)
+    }
+
     /// Returns true if a rule of coll/tuned or of HAN acts on it.
     pub fn is_ruled(self) -> bool {
-        self.handed || !self.served.is_builtin()
+        self.rule() != CallRule::default()
     }
 }
 
@@ -78,7 +83,7 @@ fn fill_holes(cells: &mut [ValidatedCell], min_difference: f64) {
 
 fn is_hole(around: &[ValidatedCell]) -> bool {
     let [below, cell, above] = around else { return false };
-    let rule = |it: &ValidatedCell| (it.cell.collective, it.cell.ranks, it.served, it.handed);
+    let rule = |it: &ValidatedCell| (it.cell.collective, it.cell.ranks, it.rule());
     let is_alike = [below, above].iter().all(|it| rule(it) == rule(cell) && it.verdict == Outcome::Faster);
     let between = (below.speedup.point * above.speedup.point).sqrt();
     let agrees = cell.speedup.point > 1.0 && cell.speedup.high.is_none_or(|high| high >= between);
@@ -195,13 +200,13 @@ fn describe_cell(
     verdict: Outcome,
 ) -> Option<ValidatedCell> {
     let cell = result.subject.cell()?;
-    let CellFacts { tuned, served, control, handed } = known(cell);
+    let CellFacts { tuned, served, control, han } = known(cell);
     Some(ValidatedCell {
         cell,
         tuned,
         served,
         control,
-        handed,
+        han,
         without: result.without,
         with: result.with,
         speedup: result.speedup,
@@ -234,7 +239,7 @@ mod tests {
             tuned: true,
             served: Choice::plain(6),
             control: false,
-            handed: false,
+            han: HanRule::Default,
             without: near(without, 1.01),
             with: near(without / speedup, 1.01),
             speedup: near(speedup, 1.05),

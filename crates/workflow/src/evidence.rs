@@ -42,7 +42,7 @@ pub(crate) fn carry(found: &mut Validation, carried: &[Cell]) {
 
 /// The part of a comparison that is about the rules that these facts describe.
 fn about(found: &Validation, facts: impl Fn(Cell) -> CellFacts) -> Validation {
-    let is_same = |then: &ValidatedCell, now: CellFacts| (then.served, then.handed) == (now.served, now.handed);
+    let is_same = |then: &ValidatedCell, now: CellFacts| then.rule() == now.rule();
     let is_about = |it: &ValidatedCell| is_same(it, facts(it.cell)) || is_gone(it, facts(it.cell));
     let mut found = found.clone();
     found.round.cells.retain(is_about);
@@ -98,12 +98,15 @@ impl<'a> InForce<'a> {
 
     /// The facts of a cell with this rule of coll/tuned; HAN acts on it if `has_han`.
     pub(crate) fn facts(&self, cell: Cell, tuned: bool, served: Choice, has_han: bool) -> CellFacts {
-        let handed = has_han && self.tuning.han_rule(cell) != HanRule::Default;
+        let han = if has_han { self.tuning.han_rule(cell) } else { HanRule::Default };
         let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
         let is_below = has_han && self.below.contains(&cell.collective);
-        let acts = handed || is_below || self.parameters.iter().any(is_set) || !self.inside_han(cell).is_empty();
+        let acts = han != HanRule::Default
+            || is_below
+            || self.parameters.iter().any(is_set)
+            || !self.inside_han(cell).is_empty();
         let control = served.is_builtin() && !acts;
-        CellFacts { tuned, served, handed, control }
+        CellFacts { tuned, served, control, han }
     }
 
     /// The rules that act inside HAN during a cell's calls, by collective and communicator size.
@@ -131,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    const DEFAULT: CellFacts = CellFacts { tuned: true, served: Choice::BUILTIN, control: true, handed: false };
+    const DEFAULT: CellFacts = CellFacts { tuned: true, served: Choice::BUILTIN, control: true, han: HanRule::Default };
 
     fn cell(bytes: u64) -> Cell {
         Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) }
@@ -141,21 +144,10 @@ mod tests {
         CellFacts { served: Choice::plain(algorithm), control: false, ..DEFAULT }
     }
 
-    fn result(bytes: u64, CellFacts { tuned, served, control, handed }: CellFacts, verdict: Outcome) -> ValidatedCell {
+    fn result(bytes: u64, CellFacts { tuned, served, control, han }: CellFacts, verdict: Outcome) -> ValidatedCell {
         let estimate = |samples| Estimate { point: 1.2, low: Some(1.1), high: Some(1.3), level: 0.95, samples };
         let (without, with, speedup) = (estimate(4), estimate(4), estimate(4));
-        ValidatedCell {
-            cell: cell(bytes),
-            tuned,
-            served,
-            control,
-            handed,
-            without,
-            with,
-            speedup,
-            q_value: None,
-            verdict,
-        }
+        ValidatedCell { cell: cell(bytes), tuned, served, control, han, without, with, speedup, q_value: None, verdict }
     }
 
     fn compared(cells: Vec<ValidatedCell>) -> Validation {

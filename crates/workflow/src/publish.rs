@@ -188,7 +188,7 @@ impl Published {
         let ruled = tuned.iter().filter(|cell| cell.ranks.0 > 1 && is_here(cell));
         let is_open = |cell: &&Cell| {
             let now = facts(**cell);
-            now.is_ruled() && !found.round.covers(**cell, (now.served, now.handed))
+            now.is_ruled() && !found.round.covers(**cell, now.rule())
         };
         found.round.unreached = ruled.filter(is_open).count();
         let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();

@@ -90,7 +90,7 @@ fn controls(round: &Round) -> Option<PoorData> {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::{Bytes, Cell, Estimate, Ranks};
+    use collrules_record::{Bytes, Cell, Estimate, HanRule, Ranks};
     use collrules_rules::{Choice, Collective};
 
     use super::*;
@@ -103,7 +103,7 @@ mod tests {
             tuned: true,
             served: Choice::BUILTIN,
             control: true,
-            handed: false,
+            han: HanRule::Default,
             without: one,
             with: one,
             speedup: one,

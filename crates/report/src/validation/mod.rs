@@ -8,6 +8,7 @@
 pub(crate) mod rows;
 mod sentences;
 
+use collrules_record::HanRule;
 use collrules_record::validation::{Round, ValidatedCell, Validation};
 use collrules_rules::{Release, registry};
 
@@ -31,9 +32,9 @@ pub fn document(validation: &Validation, release: Release) -> Document {
 pub(crate) fn compared_cells(round: &Round, release: Release) -> Vec<Block> {
     let row = |found: &ValidatedCell| {
         let algorithm = registry::algorithm(release, found.cell.collective, found.served.algorithm);
-        let by = match (found.served.is_builtin(), found.handed) {
-            (true, true) => "HAN's file",
-            (true, false) => "-",
+        let by = match (found.served.is_builtin(), found.han) {
+            (true, HanRule::Default) => "-",
+            (true, _) => "HAN's file",
             (false, _) => algorithm.map_or("?", |algorithm| algorithm.name),
         };
         let times = [found.without.point, found.with.point];
@@ -66,7 +67,7 @@ pub(crate) mod fixture {
 
     use collrules_record::Estimate;
     use collrules_record::validation::{FORMAT, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
-    use collrules_record::{Bytes, Cell, Ranks};
+    use collrules_record::{Bytes, Cell, HanRule, Ranks};
     use collrules_rules::{Choice, Collective};
 
     /// A validation of one cell, not tuned, with this verdict.
@@ -78,7 +79,7 @@ pub(crate) mod fixture {
             tuned: false,
             served: Choice::plain(3).with_segsize(65536).with_faninout(4),
             control: false,
-            handed: false,
+            han: HanRule::Default,
             without: estimate(1.234e-3 * speedup),
             with: estimate(1.234e-3),
             speedup: estimate(speedup),

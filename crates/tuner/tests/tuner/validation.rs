@@ -9,7 +9,7 @@ use collrules_record::policy::Assumptions;
 use collrules_record::settings::Settings;
 use collrules_record::tuning::revert_table;
 use collrules_record::validation::{FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{Bytes, Cell, Estimate, HanRules, Ranks};
+use collrules_record::{Bytes, Cell, Estimate, HanRule, HanRules, Ranks};
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
@@ -109,7 +109,7 @@ impl Study {
             chooses: false,
         };
         let Ok(compared) = compare(&comparison, self);
-        let known = |_| CellFacts { tuned: true, served: Choice::plain(6), handed: false, control: false };
+        let known = |_| CellFacts { tuned: true, served: Choice::plain(6), control: false, han: HanRule::Default };
         describe_round(&compared, &rules(), (DECIDED, min_difference), known)
     }
 }
@@ -247,7 +247,7 @@ fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Roun
         cell: Cell { collective, ranks: Ranks(*ranks), bytes: Bytes(*bytes) },
         tuned: true,
         served: Choice::plain(*algorithm),
-        handed: false,
+        han: HanRule::Default,
         control: *algorithm == 0,
         without: estimate(1e-5),
         with: estimate(1e-5 / speedup),

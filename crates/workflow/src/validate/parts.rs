@@ -105,8 +105,7 @@ impl RuleRange {
 fn list_ranges(subject: &ValidationSubject, cells: &[Cell]) -> Vec<RuleRange> {
     let facts: Vec<_> = cells.iter().map(|cell| (*cell, subject.known(*cell))).collect();
     let alike = facts.chunk_by(|(one, of_one), (other, of_other)| {
-        (one.collective, one.ranks, of_one.served, of_one.handed)
-            == (other.collective, other.ranks, of_other.served, of_other.handed)
+        (one.collective, one.ranks, of_one.rule()) == (other.collective, other.ranks, of_other.rule())
     });
     let ruled = alike.filter(|cells| subject.is_ruled(cells[0].0));
     ruled.map(|cells| RuleRange { cells: cells.iter().map(|(cell, _)| *cell).collect() }).collect()
@@ -138,12 +137,9 @@ pub(super) fn split(
         .iter()
         .flat_map(|round| &round.cells)
         .filter(|it| matches!(it.verdict, Outcome::Faster | Outcome::Slower))
-        .map(|it| (it.cell, (it.served, it.handed)))
+        .map(|it| (it.cell, it.rule()))
         .collect();
-    let is_decided = |cell: &Cell| {
-        let facts = subject.known(*cell);
-        decided.get(cell) == Some(&(facts.served, facts.handed))
-    };
+    let is_decided = |cell: &Cell| decided.get(cell) == Some(&subject.known(*cell).rule());
     let tuned = subject.tuned();
     let asked: Vec<Cell> = ways.keys().copied().filter(|cell| tuned.is_empty() || tuned.contains(cell)).collect();
     let gain = |cell: &Cell| subject.expected_log_gain(*cell);

@@ -163,9 +163,8 @@ fn analyze_anew(
         let tuning = tuning::decide(run, &findings, &manifest.pins)?;
         let left = ValidationSubject { tuning: tuning.clone(), ..compared.clone() };
         let is_other = |cell: &Cell| {
-            let (then, now) = (compared.known(*cell), left.known(*cell));
-            let has_rule = now.handed || !now.served.is_builtin();
-            has_rule && (then.served, then.handed) != (now.served, now.handed)
+            let now = left.known(*cell);
+            now.is_ruled() && compared.known(*cell).rule() != now.rule()
         };
         let (others, kept): (Vec<Cell>, Vec<Cell>) = all.iter().copied().partition(is_other);
         let kept: Vec<Cell> = kept.into_iter().filter(|cell| left.is_ruled(*cell)).collect();

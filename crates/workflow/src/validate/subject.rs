@@ -16,7 +16,6 @@ use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, RuleTable};
 use collrules_runner::{RunnerError, serving};
-use collrules_tuner::validation::CellFacts;
 
 use crate::comparison::Arms;
 use crate::error::WorkflowError;
@@ -126,8 +125,7 @@ impl ValidationSubject {
 
     /// Returns true if a cell has a rule for which a comparison does not answer.
     pub(super) fn is_open(&self, cell: Cell, round: &Round) -> bool {
-        let CellFacts { served, handed, .. } = self.known(cell);
-        self.is_ruled(cell) && !round.covers(cell, (served, handed))
+        self.is_ruled(cell) && !round.covers(cell, self.known(cell).rule())
     }
 
     /// Returns true if a rule acts on a cell's calls.

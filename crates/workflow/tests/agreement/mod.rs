@@ -12,7 +12,7 @@ use collrules_record::reason::KeepReason;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Guard;
 use collrules_record::validation::Outcome;
-use collrules_record::{Bytes, Candidate, Cell, HanRule, Ranks, Tuning};
+use collrules_record::{Bytes, CallRule, Candidate, Cell, Ranks, Tuning};
 use collrules_report::outcome;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Behaviour, Collective, Release};
@@ -78,8 +78,7 @@ impl Truth {
                 if !truth.acts(found.cell) {
                     continue;
                 }
-                let choice = truth.choice(found.cell);
-                assert_eq!((choice, truth.delegates(found.cell)), (found.served, found.handed), "{}", found.cell);
+                assert_eq!(truth.rule(found.cell), found.rule(), "{}", found.cell);
                 let checks = || validation.iter().flat_map(|validation| &validation.checks);
                 let is_open =
                     checks().any(|check| check.losses().chain(check.unexcluded()).any(|cell| cell == found.cell));
@@ -111,18 +110,19 @@ impl Truth {
         truth
     }
 
-    fn choice(&self, cell: Cell) -> collrules_rules::Choice {
-        self.tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(self.release))
-    }
-
-    fn delegates(&self, cell: Cell) -> bool {
-        self.tuning.han_rule(cell) == HanRule::Delegate
+    /// The rules of both files.
+    fn rule(&self, cell: Cell) -> CallRule {
+        find_rule(&self.tuning, self.release, cell)
     }
 
     /// Returns true if a rule of the files acts on a cell.
     fn acts(&self, cell: Cell) -> bool {
-        self.delegates(cell) || !self.choice(cell).is_builtin()
+        self.rule(cell) != CallRule::default()
     }
+}
+
+fn find_rule(tuning: &Tuning, release: Release, cell: Cell) -> CallRule {
+    (tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release)), tuning.han_rule(cell))
 }
 
 /// The sizes of a confirmed tuning whose rule, of those that jobs read, was in no launch that counts, nor that of both neighbours,
@@ -133,16 +133,15 @@ pub(crate) fn list_unlaunched(published: &Published) -> Vec<Cell> {
         Some(chosen) => chosen.under.as_ref(),
         None => published.validation.as_ref().map(|validation| &validation.round),
     };
-    let (whole, release) = (published.whole(), published.findings.release);
-    let choice = |cell: Cell| whole.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
+    let whole = published.whole();
+    let rule = |cell: Cell| find_rule(&whole, published.findings.release, cell);
     let is_shown = |cell: Cell| {
         let found = round.and_then(|round| round.cells.iter().find(|it| it.cell == cell));
-        let rule = (choice(cell), whole.han_rule(cell) != HanRule::Default);
-        found.is_some_and(|it| it.served == choice(cell) && it.verdict.holds() && it.speedup.samples > 0)
-            || round.is_some_and(|round| round.is_between(cell, rule))
+        found.is_some_and(|it| it.rule() == rule(cell) && it.verdict.holds() && it.speedup.samples > 0)
+            || round.is_some_and(|round| round.is_between(cell, rule(cell)))
     };
     let cells = published.findings.cells.iter().map(|found| found.cell).filter(|_| published.is_confirmed());
-    cells.filter(|cell| !choice(*cell).is_builtin() && !is_shown(*cell)).collect()
+    cells.filter(|cell| rule(*cell) != CallRule::default() && !is_shown(*cell)).collect()
 }
 
 /// Sizes of a communicator with a printed speedup.
@@ -236,14 +235,14 @@ fn check_ranges(truth: &Truth, printed: &[Printed], wrong: &mut Vec<String>) {
             wrong.push(format!("{range:?} has a mean of {mean}"));
         }
         let cell = |bytes| Cell { collective: range.collective, ranks: range.ranks, bytes };
-        let (from, to) = (cell(range.first).lookup_bytes(truth.release), cell(range.last).lookup_bytes(truth.release));
-        let is_delegated = truth.delegates(cell(range.first));
-        let table = truth.tuning.table();
-        if let Some(steps) = table.get(range.collective).filter(|_| !is_delegated) {
-            let holes = steps.get(range.ranks.0.into()).iter().filter(|(_, _, choice)| choice.is_builtin());
-            for (start, ..) in holes.filter(|(start, ..)| (from..=to).contains(start)) {
-                wrong.push(format!("{range:?} has a hole from {start} B on"));
-            }
+        let factor = cell(Bytes(1)).lookup_bytes(truth.release).max(1);
+        let (table, han) = (truth.tuning.table(), truth.tuning.han_rules());
+        let (tuned, han) = (table.get(range.collective), han.get(range.collective));
+        let tuned = tuned.into_iter().flat_map(|steps| steps.get(range.ranks.0.into()).iter());
+        let han = han.into_iter().flat_map(|steps| steps.get(range.ranks.0.into()).iter());
+        let starts = tuned.map(|(start, ..)| start.div_ceil(factor)).chain(han.map(|(start, ..)| start)).map(Bytes);
+        for start in starts.filter(|start| range.holds(cell(*start)) && !truth.acts(cell(*start))) {
+            wrong.push(format!("{range:?} has a hole from {start} on"));
         }
     }
 }

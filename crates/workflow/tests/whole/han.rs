@@ -5,13 +5,15 @@ use std::path::Path;
 use collrules_record::proof::ProofFact;
 use collrules_record::rundir;
 use collrules_record::validation::{Outcome, ValidatedCell};
-use collrules_record::{HanRule, HanRules, Ranks};
+use collrules_record::{Candidate, HanRule, HanRules, Ranks};
+use collrules_report::gains::{Fates, SizeState};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::emit::confirmation;
 use collrules_rules::{Behaviour, Collective, Release, han};
 use collrules_workflow::validate::Validated;
 use collrules_workflow::{WorkflowError, publish};
 
+use crate::agreement::contradictions;
 use crate::stage::{TuningFixture, bcast};
 
 #[test]
@@ -28,7 +30,13 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     assert!(!validation.loses() && validation.settings.contains_key(HAN_FILE), "{validation:?}");
     let round = &validation.round;
     let long = round.cells.iter().find(|cell| cell.cell == bcast(4 << 20)).unwrap();
-    assert!(long.handed && long.verdict == Outcome::Faster, "{long:?}");
+    assert!(long.han == HanRule::Delegate && long.verdict == Outcome::Faster, "{long:?}");
+    assert_eq!(contradictions(&stage.path()), [""; 0]);
+    let gains = published.gains();
+    assert_eq!(gains.get(bcast(8)).state, SizeState::Faster, "with HAN's simple algorithm");
+    let ruled = findings.cells.iter().filter(|found| found.served_candidate() != Candidate::Builtin).count();
+    let Fates { confirmed, dropped, undecided } = gains.fates();
+    assert!(confirmed >= ruled && (dropped, undecided) == (0, 0), "{confirmed} of {ruled}, {dropped}, {undecided}");
     assert!(published.proof.iter().any(|fact| matches!(fact, ProofFact::HanRules { .. })), "{:?}", published.proof);
     let text = stage.read(rundir::HAN);
     assert!(published.has_confirmed_rules() && confirmation::mark(&text, false, &[]) == text, "{text}");
@@ -64,7 +72,7 @@ fn a_file_of_hans_from_elsewhere_is_compared_and_repaired() {
         assert_eq!(validation.settings.contains_key(RULES_FILE), rules.is_some());
         let first = &validation.round;
         let is_bcast = |cell: &ValidatedCell| cell.cell.collective == Collective::Bcast;
-        assert!(first.cells.iter().all(|cell| cell.handed == is_bcast(cell)), "{:?}", first.cells);
+        assert!(first.cells.iter().all(|cell| (cell.han == HanRule::Delegate) == is_bcast(cell)), "{:?}", first.cells);
         // HAN carries out other collectives with broadcasts, on which rules act as well.
         assert_eq!(first.cells.iter().any(|cell| !is_bcast(cell)), rules.is_some());
         let text =
