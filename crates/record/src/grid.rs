@@ -25,7 +25,8 @@ pub struct Grid {
     /// slots]; FIRST:LAST:STEP; or a list
     #[arg(long = "np", value_name = "SIZES", default_value = "default", hide_default_value = true, value_parser = communicator_sizes)]
     pub ranks: CommunicatorSizes,
-    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas
+    /// Message sizes: FIRST:LAST for the powers of two between (and both ends), or sizes separated by commas; rules act from
+    /// the smallest to the largest
     #[arg(long, value_name = "SIZES", default_value = "1:1M", value_parser = values::sizes)]
     pub sizes: List<Bytes>,
     /// True if the sizes are those of whole vectors, divided into blocks, instead of messages.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::findings::Verdict;
 use collrules_record::policy::Assumptions;
+use collrules_record::profile::weight::lookup_span;
 use collrules_record::reason::KeepReason;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{Candidate, Cell, HanRules, Ranks};
@@ -44,6 +45,32 @@ pub(crate) fn keep_reverted(cells: &mut [JudgedCell], terms: &Terms<'_>) {
 /// Returns true if calls with this number of ranks and lookup bytes are reverted.
 pub(crate) fn covers(range: &RevertedRange, collective: Collective, ranks: Ranks, at: u64) -> bool {
     range.collective == collective && range.ranks.holds(ranks) && within(range.lookup.0, range.lookup.1, at)
+}
+
+/// The rules of both files.
+#[derive(Clone, Debug)]
+pub struct RuleSet {
+    /// Of coll/tuned.
+    pub table: RuleTable,
+    /// Of HAN.
+    pub han: HanRules,
+    /// The release that looks them up.
+    pub release: Release,
+    /// True if the measured sizes are those of programs.
+    pub of_programs: bool,
+}
+
+impl RuleSet {
+    /// The rules of a collective that has rules, or of which HAN delegates calls.
+    fn ruled(&self, collective: Collective) -> Option<RankSteps> {
+        let own = self.table.get(collective).cloned();
+        own.or_else(|| self.han.get(collective).map(|_| all_builtin()))
+    }
+
+    /// The lookup bytes that a compared size answers for.
+    fn span(&self, cell: Cell) -> (u64, Option<u64>) {
+        lookup_span(cell, self.release, self.of_programs)
+    }
 }
 
 /// Effects of a tuning on calls that it has no rule for.
@@ -100,21 +127,21 @@ pub fn share_gains(round: &mut Round, is_awaited: impl Fn(Cell) -> bool, elsewhe
 pub fn repair(
     round: &Round,
     criteria: ValidationCriteria,
-    (table, han): (&RuleTable, &HanRules),
-    release: Release,
+    rules: &RuleSet,
     assumptions: Assumptions,
     reach: &Reach<'_>,
 ) -> Repair {
+    let RuleSet { han, release, .. } = rules;
     let mut repair = Repair::default();
     let of_block = |cell: &ValidatedCell| (cell.cell.collective, cell.cell.ranks);
     let failed = |cell: Cell| round.failed.iter().any(|failed| failed.with && failed.cell == cell);
     for block in round.cells.chunk_by(|a, b| of_block(a) == of_block(b)) {
         let (collective, ranks) = of_block(&block[0]);
-        let steps = ruled(table, han, collective).unwrap_or_else(all_builtin);
+        let steps = rules.ruled(collective).unwrap_or_else(all_builtin);
         let rank_range = ranks_around(&steps, han, ranks, collective, round);
         let mut revert = |lookup| repair.ranges.push(RevertedRange { collective, ranks: rank_range, lookup });
         let ruled: Vec<&ValidatedCell> = block.iter().filter(|cell| cell.is_ruled()).collect();
-        if assumptions.one_choice(release, collective, ranks) {
+        if assumptions.one_choice(*release, collective, ranks) {
             if !ruled.is_empty() && !is_confirmed_for_all(&ruled, criteria) {
                 repair.cells.extend(ruled.iter().map(|cell| cell.cell));
                 revert((0, None));
@@ -124,19 +151,19 @@ pub fn repair(
                 repair.carried.extend(ruled.iter().filter(is_carried).map(|it| it.cell));
             }
         } else {
-            let sizes = han.join(steps.get(ranks.0.into()), (collective, ranks), release);
-            let holding: Vec<(u64, Outcome)> = ruled
-                .iter()
-                .map(|cell| {
-                    (cell.cell.lookup_bytes(release), if failed(cell.cell) { Outcome::Slower } else { cell.verdict })
-                })
-                .collect();
+            let sizes = han.join(steps.get(ranks.0.into()), (collective, ranks), *release);
+            let compared = ruled.iter().map(|it| ComparedSize {
+                at: it.cell.lookup_bytes(*release),
+                span: rules.span(it.cell),
+                verdict: if failed(it.cell) { Outcome::Slower } else { it.verdict },
+            });
+            let holding: Vec<ComparedSize> = compared.collect();
             let kept = confirmed_sizes(&sizes, &holding);
             unconfirmed_sizes(&sizes, &kept).into_iter().for_each(&mut revert);
             let is_lost = |at: u64| {
                 *sizes.get(at) != Default::default() && !kept.iter().any(|(first, end)| within(*first, *end, at))
             };
-            repair.cells.extend(ruled.iter().map(|cell| cell.cell).filter(|cell| is_lost(cell.lookup_bytes(release))));
+            repair.cells.extend(ruled.iter().map(|cell| cell.cell).filter(|cell| is_lost(cell.lookup_bytes(*release))));
         }
         for cell in block.iter().filter(|cell| !cell.is_ruled() && cell.verdict == Outcome::Slower) {
             if reach.reaches(cell.cell) {
@@ -146,7 +173,7 @@ pub fn repair(
         }
     }
     for cell in round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell) {
-        let Some(steps) = ruled(table, han, cell.collective) else { continue };
+        let Some(steps) = rules.ruled(cell.collective) else { continue };
         let ranks = ranks_around(&steps, han, cell.ranks, cell.collective, round);
         repair.cells.push(cell);
         // A choice that makes calls fail is removed at all sizes.
@@ -160,29 +187,23 @@ pub fn repair(
 
 /// Returns the ranges to revert so that these cells use the default: the range of each around it, for its communicator
 /// size, without those that are kept.
-pub fn withdraw(
-    cells: &[Cell],
-    kept: &[Cell],
-    (table, han): (&RuleTable, &HanRules),
-    release: Release,
-) -> Vec<RevertedRange> {
+pub fn withdraw(cells: &[Cell], kept: &[Cell], rules: &RuleSet) -> Vec<RevertedRange> {
     let range = |cell: &Cell| {
         let Cell { collective, ranks, .. } = *cell;
-        let steps = ruled(table, han, collective)?;
+        let steps = rules.ruled(collective)?;
         let at = u64::from(ranks.0);
-        let sizes = han.join(steps.get(at), (collective, ranks), release);
-        let here = cell.lookup_bytes(release);
+        let sizes = rules.han.join(steps.get(at), (collective, ranks), rules.release);
+        let here = cell.lookup_bytes(rules.release);
         let alike = kept.iter().filter(|kept| (kept.collective, kept.ranks) == (collective, ranks));
-        let lookup = around(&sizes, here, alike.map(|kept| kept.lookup_bytes(release)));
+        let span = |kept: &Cell| {
+            let (first, end) = rules.span(*kept);
+            let at = kept.lookup_bytes(rules.release);
+            if within(first, end, here) { (at, at.checked_add(1)) } else { (first, end) }
+        };
+        let lookup = around(&sizes, here, alike.map(span));
         Some(RevertedRange { collective, ranks: RankRange { first: at, end: Some(at + 1) }, lookup })
     };
     cells.iter().filter_map(range).collect()
-}
-
-/// The rules of a collective that has rules, or of which HAN delegates calls.
-fn ruled(table: &RuleTable, han: &HanRules, collective: Collective) -> Option<RankSteps> {
-    let own = table.collectives().find(|(other, _)| *other == collective).map(|(_, steps)| steps.clone());
-    own.or_else(|| han.get(collective).map(|_| all_builtin()))
 }
 
 /// Returns true if fresh launches confirm one choice for all sizes: it is faster in geometric mean, and no size is
@@ -197,22 +218,32 @@ fn is_confirmed_for_all(cells: &[&ValidatedCell], criteria: ValidationCriteria) 
     faster || !slower && least > 1.0 && mean(&|cell| cell.speedup.point) >= 1.0 + criteria.min_difference
 }
 
-/// The ranges of lookup bytes in which a rule stays: from one confirmed size to another, if no size between them is
-/// slower. A range without an end keeps none if its largest size is confirmed.
+/// Verdict on a compared size.
+struct ComparedSize {
+    /// Its lookup bytes.
+    at: u64,
+    /// The lookup bytes for which it answers.
+    span: (u64, Option<u64>),
+    verdict: Outcome,
+}
+
+/// The ranges of lookup bytes in which a rule stays: from one confirmed size to another, with all for which these answer, if
+/// no size between them is slower. A range without an end keeps none if its largest size is confirmed.
 fn confirmed_sizes<V: Clone + PartialEq + Default>(
     sizes: &Steps<V>,
-    cells: &[(u64, Outcome)],
+    cells: &[ComparedSize],
 ) -> Vec<(u64, Option<u64>)> {
     let mut kept = Vec::new();
     for (first, end, _) in sizes.iter().filter(|(.., served)| **served != V::default()) {
-        let inside: Vec<(u64, Outcome)> = cells.iter().copied().filter(|(at, _)| within(first, end, *at)).collect();
-        for run in inside.split(|(_, verdict)| !verdict.holds()) {
-            let faster = |(_, verdict): &&(u64, Outcome)| *verdict == Outcome::Faster;
-            let (Some((low, _)), Some((high, _))) = (run.iter().find(faster), run.iter().rfind(faster)) else {
-                continue;
-            };
-            let is_last = inside.last().is_some_and(|(at, _)| at == high);
-            kept.push((*low, if end.is_none() && is_last { None } else { Some(high + 1) }));
+        let inside: Vec<&ComparedSize> = cells.iter().filter(|it| within(first, end, it.at)).collect();
+        for run in inside.split(|it| !it.verdict.holds()) {
+            let is_faster = |it: &&&ComparedSize| it.verdict == Outcome::Faster;
+            let (Some(low), Some(high)) = (run.iter().find(is_faster), run.iter().rfind(is_faster)) else { continue };
+            let below = inside.iter().rfind(|it| it.at < low.at).map_or(first, |it| it.at + 1);
+            let above = inside.iter().find(|it| it.at > high.at).map(|it| it.at);
+            let is_open = end.is_none() && above.is_none();
+            let stop = if is_open { None } else { earlier(earlier(high.span.1, above), end) };
+            kept.push((low.span.0.max(below), stop));
         }
     }
     kept
@@ -235,14 +266,18 @@ fn unconfirmed_sizes<V: Clone + PartialEq + Default>(
     left
 }
 
-/// The range of a step around a point, up to the nearest of the other points.
-fn around<V: Clone + PartialEq>(steps: &Steps<V>, at: u64, others: impl Iterator<Item = u64>) -> (u64, Option<u64>) {
+/// The range of a step around a point, up to the nearest of other ranges.
+fn around<V: Clone + PartialEq>(
+    steps: &Steps<V>,
+    at: u64,
+    others: impl Iterator<Item = (u64, Option<u64>)>,
+) -> (u64, Option<u64>) {
     let (mut first, mut end) = steps.around(at);
-    for other in others {
-        if other < at {
-            first = first.max(other + 1);
-        } else if other > at {
-            end = earlier(end, Some(other));
+    for (start, stop) in others {
+        if start > at {
+            end = earlier(end, Some(start));
+        } else if let Some(stop) = stop.filter(|stop| *stop <= at) {
+            first = first.max(stop);
         }
     }
     (first, end)
@@ -256,6 +291,7 @@ fn ranks_around(steps: &RankSteps, han: &HanRules, ranks: Ranks, collective: Col
         return RankRange { first: at, end: Some(at + 1) };
     }
     let others = round.cells.iter().filter(|cell| cell.cell.collective == collective);
-    let (first, end) = around(steps, at, others.map(|cell| cell.cell.ranks.0.into()));
+    let ranks = others.map(|cell| u64::from(cell.cell.ranks.0));
+    let (first, end) = around(steps, at, ranks.map(|ranks| (ranks, Some(ranks + 1))));
     RankRange { first, end }
 }

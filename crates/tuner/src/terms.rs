@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use collrules_record::criteria::Criteria;
 use collrules_record::findings::Statistic;
+use collrules_record::profile::weight::lookup_span;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
 use collrules_rules::{Collective, Release};
@@ -65,6 +66,11 @@ impl Terms<'_> {
             layouts: &[],
             placement: &UNPLACED,
         }
+    }
+
+    /// The lookup bytes that a measured size answers for.
+    pub(crate) fn span(&self, cell: Cell) -> (u64, Option<u64>) {
+        lookup_span(cell, self.release, self.weights.are_times())
     }
 
     /// Returns true if a tuning can select this candidate.

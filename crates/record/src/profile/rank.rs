@@ -200,10 +200,12 @@ const STEPS: u32 = 3;
 
 /// The largest size that is not above this one and has at most four leading binary digits: eight steps per doubling.
 pub fn step(bytes: u64) -> u64 {
-    match bytes.checked_ilog2() {
-        Some(power) if power > STEPS => bytes >> (power - STEPS) << (power - STEPS),
-        _ => bytes,
-    }
+    bytes - bytes % width(bytes)
+}
+
+/// The number of sizes with the same step.
+pub(super) fn width(bytes: u64) -> u64 {
+    1 << bytes.checked_ilog2().unwrap_or_default().saturating_sub(STEPS)
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use collrules_rules::Collective;
+use collrules_rules::metric::{Metric, metric};
+use collrules_rules::{Collective, Release};
 use serde::{Deserialize, Serialize};
 
-use super::rank::step;
+use super::rank::{step, width};
 use super::{Calls, Mode, Profile};
 use crate::cell::{Cell, type_size};
 use crate::placement::Nodes;
@@ -52,6 +53,18 @@ pub fn weights(profiles: &[(Profile, f64)]) -> Vec<Weight> {
         .collect();
     all.sort_by(|a, b| b.time.0.total_cmp(&a.time.0).then(a.cell.cmp(&b.cell)));
     all
+}
+
+/// The lookup bytes that a measured size answers for, first and end: of a program's size those of all that are measured as
+/// one with it, else its own.
+pub fn lookup_span(cell: Cell, release: Release, is_of_programs: bool) -> (u64, Option<u64>) {
+    let at = cell.lookup_bytes(release);
+    let Metric::Times(factor) = metric(release, cell.collective, cell.ranks) else { return (at, at.checked_add(1)) };
+    let first = step(cell.bytes.0);
+    let span = (first.saturating_mul(factor), first.saturating_add(width(first)).saturating_mul(factor));
+    // Open MPI's products overflow.
+    let is_known = is_of_programs && (span.0..span.1).contains(&at);
+    if is_known { (span.0, Some(span.1)) } else { (at, at.checked_add(1)) }
 }
 
 /// Splits the time of calls on the mean rank into the calls themselves and waiting for late ranks; no waiting is

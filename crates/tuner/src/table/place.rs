@@ -1,9 +1,9 @@
 //! Rules for calls from solved problems: boundaries between measured sizes, and choices for sizes that were not
 //! measured.
 //!
-//! Message sizes below the smallest and above the largest measured one are left to the builtin, and so are communicator
-//! sizes below and above the measured ones: Open MPI would otherwise use the rule of their neighbour, which was not
-//! measured there. For communicator sizes in between the policy decides.
+//! Message sizes below the smallest and above the largest measured one are left to the builtin, unless they are measured as
+//! one with it, and so are communicator sizes below and above the measured ones: Open MPI would otherwise use the rule of
+//! their neighbour, which was not measured there. For communicator sizes in between the policy decides.
 
 use collrules_record::findings::Crossover;
 use collrules_record::policy::Between;
@@ -62,14 +62,14 @@ pub(super) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<
     (steps, crossovers)
 }
 
-/// The choices of a block, without those at sizes measured only for other blocks of its range.
+/// The choices of a block, without those at sizes for which only other blocks of its range answer.
 fn within_measured(block: &[JudgedCell], mut sizes: Sizes, shared: bool, terms: &Terms<'_>) -> Sizes {
-    let at = |cell: Option<&JudgedCell>| cell.map(|cell| cell.cell.lookup_bytes(terms.release));
-    if let (Some(first), Some(last)) = (at(block.first()), at(block.last()).and_then(|last| last.checked_add(1)))
+    let span = |cell: Option<&JudgedCell>| cell.map(|cell| terms.span(cell.cell));
+    if let (Some((first, _)), Some((_, Some(end)))) = (span(block.first()), span(block.last()))
         && !shared
     {
         sizes.set(0, Some(first), Candidate::Builtin);
-        sizes.set(last, None, Candidate::Builtin);
+        sizes.set(end, None, Candidate::Builtin);
     }
     sizes
 }
@@ -81,7 +81,11 @@ fn sizes(encoding: &Encoding<'_>, range: &BlockSpan, terms: &Terms<'_>) -> Sizes
         return Steps::constant(Candidate::Builtin);
     };
     let mut sizes = Steps::constant(if encoding.shared { choice(*lowest) } else { Candidate::Builtin });
-    sizes.set(*first, None, choice(*lowest));
+    let spans = |at: u64| {
+        let cells = encoding.blocks[range.first..range.end].iter().flat_map(|block| block.iter());
+        cells.map(|cell| cell.cell).filter(move |it| it.lookup_bytes(terms.release) == at).map(|it| terms.span(it))
+    };
+    sizes.set(spans(*first).map(|(begin, _)| begin).min().unwrap_or(*first), None, choice(*lowest));
     for pair in range.choices.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
         let (below, above) = (choice(pair[0].1), choice(pair[1].1));
         let (end, start) = boundary_of_range(encoding, range, (pair[0].0, pair[1].0), (below, above), terms);
@@ -90,7 +94,7 @@ fn sizes(encoding: &Encoding<'_>, range: &BlockSpan, terms: &Terms<'_>) -> Sizes
         }
         sizes.set(start, None, above);
     }
-    if let Some(beyond) = last.checked_add(1).filter(|_| !encoding.shared) {
+    if let Some(beyond) = spans(*last).filter_map(|(_, end)| end).max().filter(|_| !encoding.shared) {
         sizes.set(beyond, None, Candidate::Builtin);
     }
     sizes
@@ -123,7 +127,12 @@ fn boundary_of_range(
         let upper = block.partition_point(|cell| cell.cell.lookup_bytes(terms.release) < high);
         let (lower, upper) = (block.get(upper.checked_sub(1)?)?, block.get(upper)?);
         let (end, start) = boundary(lower, upper, below, above);
-        let lookup = |bytes| Cell { bytes, ..lower.cell }.lookup_bytes(terms.release).clamp(low + 1, high);
+        let (below, above) = (terms.span(lower.cell).1, terms.span(upper.cell).0);
+        let lookup = |bytes| {
+            let at = Cell { bytes, ..lower.cell }.lookup_bytes(terms.release);
+            let at = below.filter(|below| *below <= above).map_or(at, |below| at.clamp(below, above));
+            at.clamp(low + 1, high)
+        };
         Some((lookup(end), lookup(start)))
     };
     let (ends, mut starts): (Vec<u64>, Vec<u64>) = blocks.iter().filter_map(|block| of_block(&block)).unzip();

@@ -14,7 +14,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Choice, Collective, Release, RuleTable};
 use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, Looks, SubjectTimes, compare};
-use collrules_tuner::repair::{Reach, Repair, repair, share_gains};
+use collrules_tuner::repair::{Reach, Repair, RuleSet, repair, share_gains};
 use collrules_tuner::validation::{CellFacts, describe_round};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -287,12 +287,16 @@ fn repaired(round: &Round, table: &RuleTable, freed: &[Collective]) -> (Vec<Cell
     (found.cells, left)
 }
 
+fn rule_set(table: &RuleTable, release: Release) -> RuleSet {
+    RuleSet { table: table.clone(), han: HanRules::default(), release, of_programs: false }
+}
+
 fn repair_of(round: &Round, table: &RuleTable, freed: &[Collective]) -> Repair {
     let inside = |_: Cell| Vec::new();
     let freed = freed.iter().copied().collect();
     let reach = Reach { freed, below: &|_| false, inside: &inside };
     let criteria = ValidationCriteria::default();
-    repair(round, criteria, (table, &HanRules::default()), Release::V4_1, Assumptions::default(), &reach)
+    repair(round, criteria, &rule_set(table, Release::V4_1), Assumptions::default(), &reach)
 }
 
 // Slower and undecided sizes are reverted with the gaps next to them, and a rule ends at sizes at which it was
@@ -315,6 +319,15 @@ fn rules_begin_and_end_at_confirmed_sizes() {
     let served = |bytes| after.lookup(Collective::Bcast, 8, bytes).algorithm;
     assert_eq!([1 << 10, 2 << 10, 2560, 2561, 3 << 10, 4 << 10].map(served), [6, 6, 6, 0, 0, 0]);
     assert_eq!([16 << 10, (16 << 10) + 1, (64 << 10) - 1, 64 << 10].map(served), [3, 0, 0, 0]);
+    // Sizes of programs answer for those that are measured as one with them, up to one that was compared itself.
+    let of_programs = RuleSet { of_programs: true, ..rule_set(&before, Release::V4_1) };
+    let reach = Reach { freed: BTreeSet::new(), below: &|_| false, inside: &|_| Vec::new() };
+    let compared = round(Collective::Bcast, &rows);
+    let found = repair(&compared, ValidationCriteria::default(), &of_programs, Assumptions::default(), &reach);
+    let after = revert_table(&before, &found.ranges);
+    let served = |bytes| after.lookup(Collective::Bcast, 8, bytes).algorithm;
+    assert_eq!([1 << 10, 2560, 2815, 2816, 3 << 10, 4 << 10].map(served), [6, 6, 6, 0, 0, 0]);
+    assert_eq!([16 << 10, (18 << 10) - 1, 18 << 10].map(served), [3, 3, 0]);
     // A size at which the rule is no better than the default confirms nothing.
     let level = round(Collective::Bcast, &[(8, 2 << 10, 6, 1.01, Same)]);
     assert!(repaired(&level, &before, &[]).1.is_empty());
@@ -347,8 +360,8 @@ fn rules_that_slow_han_down_from_inside_are_reverted() {
     let repaired = |inside: &dyn Fn(Cell) -> Vec<(Collective, Ranks)>, settled: &[Collective]| {
         let below = |cell: Cell| settled.contains(&cell.collective);
         let reach = Reach { freed: BTreeSet::new(), below: &below, inside };
-        let halves = (&before, &HanRules::default());
-        repair(&round, ValidationCriteria::default(), halves, Release::V5_0, Assumptions::default(), &reach)
+        let rules = rule_set(&before, Release::V5_0);
+        repair(&round, ValidationCriteria::default(), &rules, Assumptions::default(), &reach)
     };
     let inside = |cell: Cell| if cell.ranks.0 == 8 { vec![(Collective::Bcast, Ranks(2))] } else { Vec::new() };
     let found = repaired(&inside, &[]);

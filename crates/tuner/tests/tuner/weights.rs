@@ -90,6 +90,37 @@ fn seconds_are_saved_and_not_ratios() {
     assert!((leaf.gain.mean - 12.0 / 5.25).abs() < 1e-12 && leaf.regret.abs() < 1e-9, "{leaf:?}");
 }
 
+/// Sizes of a program that differ by less than an eighth are measured as one, so they share its rule. Other measured sizes
+/// answer for themselves, and for those between them.
+#[test]
+fn a_programs_size_answers_for_those_that_are_measured_as_one_with_it() {
+    let at = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) };
+    let rule = |times: &[(u64, f64)], is_of_program: bool| {
+        let timing = |(launch, candidate, (bytes, time)): (u32, Candidate, (u64, f64))| TableTiming {
+            cell: at(bytes),
+            candidate,
+            launch,
+            time: Seconds(time),
+        };
+        let with = |launch| {
+            let own = times.iter().map(move |time| (launch, plain(6), *time));
+            own.chain(times.iter().map(move |(bytes, _)| (launch, Candidate::Builtin, (*bytes, 1.0))))
+        };
+        let timings: Vec<TableTiming> = (0..3).flat_map(with).map(timing).collect();
+        let weights = times.iter().filter(|_| is_of_program).map(|(bytes, _)| (at(*bytes), Seconds(1.0)));
+        let table = Observations::from_timings(&timings, Statistic::RankAverage).unwrap().weighing(weights);
+        let found = analyze(&table, Release::V5_0, Criteria::default(), "a table").unwrap();
+        let steps = found.table.get(Collective::Bcast).expect("a rule").get(4).clone();
+        steps.iter().filter(|(.., choice)| !choice.is_builtin()).map(|(start, end, _)| (start, end)).collect::<Vec<_>>()
+    };
+    assert_eq!(rule(&[(5000, 0.5)], true), [(4608, Some(5120))]);
+    assert_eq!(rule(&[(5000, 0.5)], false), [(5000, Some(5001))]);
+    // The times cross at 4667 B, which is measured as one with 5000 B.
+    let crossing = [(4000, 2.0), (5000, 0.5), (10_000, 0.5)];
+    assert_eq!(rule(&crossing, true), [(4608, Some(10_240))]);
+    assert_eq!(rule(&crossing, false), [(4667, Some(10_001))]);
+}
+
 fn calls(bytes: u64, each: f64) -> Calls {
     let mut time = Spread::default();
     (0..4).for_each(|_| time.add(Seconds(each)));

@@ -21,8 +21,7 @@ impl ValidationSubject {
 
     /// Cells between the tuned ones; none if those are the calls of programs.
     pub(super) fn between(&self, tuned: &[Cell]) -> Vec<Cell> {
-        let manifest = self.published.as_ref().and_then(|published| published.manifest.as_ref());
-        if manifest.is_some_and(|manifest| !manifest.experiment.grid.weights.is_empty()) {
+        if self.is_of_programs() {
             return Vec::new();
         }
         validation::cells_between(tuned, &self.tuning.table(), self.release)

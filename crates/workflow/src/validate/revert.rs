@@ -87,8 +87,7 @@ pub(super) fn remove_unconfirmed(
     let kept: Vec<Cell> = round.cells.iter().filter(|it| it.verdict.holds()).map(|it| it.cell).collect();
     let compared: Vec<(Cell, Outcome)> = round.cells.iter().map(|it| (it.cell, it.verdict)).collect();
     let mut repair = list_unconfirmed(subject, round, validation.criteria, layouts);
-    let files = (&subject.tuning.table(), &subject.tuning.han_rules());
-    repair.ranges.extend(withdraw(untimed, &kept, files, subject.release));
+    repair.ranges.extend(withdraw(untimed, &kept, &subject.rule_set()));
     let is_carried =
         |(cell, verdict): &&(Cell, Outcome)| *verdict == Outcome::Undecided && repair.carried.contains(cell);
     reverted.carried = compared.iter().filter(is_carried).map(|(cell, _)| *cell).collect();
@@ -132,11 +131,10 @@ fn list_unconfirmed(
         layouts.awaited.iter().any(|other| (other.collective, other.ranks) == (cell.collective, cell.ranks))
     };
     share_gains(&mut round, is_awaited, &layouts.compared);
-    let (table, han) = (subject.tuning.table(), subject.tuning.han_rules());
     let inside = |cell: Cell| subject.inside(cell);
     let below = |cell: Cell| subject.acts_below(cell);
     let reach = Reach { freed: subject.freed(), below: &below, inside: &inside };
-    repair(&round, criteria, (&table, &han), subject.release, subject.assumptions(), &reach)
+    repair(&round, criteria, &subject.rule_set(), subject.assumptions(), &reach)
 }
 
 /// Analyses the run's samples again without the reverted ranges, until each of these cells has the rule that was compared or
@@ -168,7 +166,7 @@ fn analyze_anew(
         };
         let (others, kept): (Vec<Cell>, Vec<Cell>) = all.iter().copied().partition(is_other);
         let kept: Vec<Cell> = kept.into_iter().filter(|cell| left.is_ruled(*cell)).collect();
-        let ranges = withdraw(&others, &kept, (&tuning.table(), &tuning.han_rules()), subject.release);
+        let ranges = withdraw(&others, &kept, &left.rule_set());
         if !add_ranges(reverted, ranges) {
             break (findings, tuning);
         }

@@ -16,6 +16,7 @@ use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, RuleTable};
 use collrules_runner::{RunnerError, serving};
+use collrules_tuner::repair::RuleSet;
 
 use crate::comparison::Arms;
 use crate::error::WorkflowError;
@@ -191,6 +192,18 @@ impl ValidationSubject {
     /// Returns the assumptions about programs.
     pub(super) fn assumptions(&self) -> Assumptions {
         self.published.as_ref().map(|published| published.findings.tree.policy.assumptions).unwrap_or_default()
+    }
+
+    /// The rules of its files.
+    pub(super) fn rule_set(&self) -> RuleSet {
+        let (table, han) = (self.tuning.table(), self.tuning.han_rules());
+        RuleSet { table, han, release: self.release, of_programs: self.is_of_programs() }
+    }
+
+    /// Returns true if its sizes are those of programs.
+    pub(super) fn is_of_programs(&self) -> bool {
+        let manifest = self.published.as_ref().and_then(|published| published.manifest.as_ref());
+        manifest.is_some_and(|manifest| !manifest.experiment.grid.weights.is_empty())
     }
 
     /// Returns true if a file of the tuning, or a setting that belongs to it, acts on a collective.
