@@ -138,7 +138,8 @@ impl HanRules {
         (collective, ranks): (Collective, Ranks),
         release: Release,
     ) -> Steps<CallRule> {
-        let Some(own) = self.get(collective).map(|steps| steps.get(ranks.0.into())) else {
+        let own = self.get(collective).map(|steps| steps.get(ranks.0.into()));
+        let Some(own) = own.filter(|_| self.touches(collective, ranks)) else {
             return tuned.map(|choice| (*choice, HanRule::Default));
         };
         // HAN looks up the bytes of a message; no call has other lookup bytes than multiples of them.

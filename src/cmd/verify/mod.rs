@@ -17,6 +17,7 @@ use collrules_record::{Cell, Tuning, competitor};
 use collrules_report::facts::describe_other_transport;
 use collrules_report::notes;
 use collrules_rules::deploy::SWITCHES;
+use collrules_rules::hazard::RankRange;
 use collrules_rules::kind::FileKind;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
@@ -80,7 +81,7 @@ struct Verified {
     deployed: bool,
     /// True if the file has no rules.
     empty: bool,
-    /// The communicator sizes with rules and those of the calls, in a clause; none if some are the same.
+    /// Communicator sizes with rules that no call was made on, with those of the calls, in a clause.
     unreached: Option<String>,
     /// The settings that the file's run needs.
     pins: Option<Settings>,
@@ -353,15 +354,12 @@ fn cells(options: &Verify, tuning: &Tuning, started: &Started<MpiBackend>) -> Re
 
 /// Compares the communicator sizes of the rules with those of the calls, if none is the same.
 fn describe_unreached(tuning: &Tuning, cells: &[Cell]) -> Option<String> {
-    let rules = ruled_ranks(tuning);
     let calls: BTreeSet<Ranks> = cells.iter().map(|cell| cell.ranks).collect();
-    let is_reached = calls.iter().any(|ranks| rules.iter().any(|range| range.holds(*ranks)));
-    if is_reached || rules.is_empty() || calls.is_empty() {
-        return None;
-    }
-    let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
+    let is_called = |rules: &RankRange| calls.iter().any(|ranks| rules.holds(*ranks));
+    let left: Vec<String> = ruled_ranks(tuning).iter().filter(|it| !is_called(it)).map(RankRange::to_string).collect();
     let calls: Vec<String> = calls.iter().map(|ranks| counted(ranks.0, "rank")).collect();
-    Some(format!("the rules are for {}, and the calls were made on {}", listed(&rules), listed(&calls)))
+    let is_known = !left.is_empty() && !calls.is_empty();
+    is_known.then(|| format!("no call used the rules for {}; calls were made on {}", listed(&left), listed(&calls)))
 }
 
 /// Probes, runs and counts; every deviation becomes a reason.
@@ -450,9 +448,10 @@ fn sentences(verified: &Verified) -> Vec<String> {
     let Verified { version, proof, settings, pins, messages, uncounted, unreached, .. } = verified;
     let file = verified.file.display();
     let mut lines = Vec::new();
-    if verified.proves_nothing() {
-        let why = unreached.as_ref().map_or(String::new(), |why| format!(": {why}"));
-        lines.push(format!("NOT CHECKED: no call shows which rules are used{why}."));
+    if let Some(why) = unreached {
+        lines.push(format!("NOT CHECKED: {why}."));
+    } else if verified.proves_nothing() {
+        lines.push("NOT CHECKED: no call shows which rules are used.".to_owned());
     }
     if verified.empty && settings.is_empty() {
         lines.push(format!("{file} leaves everything to the default: there is nothing to obey."));
@@ -497,6 +496,7 @@ fn as_json_value(verified: &Verified) -> serde_json::Value {
         "reasons": verified.reasons,
         "notes": verified.notes,
         "settings": verified.pins,
+        "unreached": verified.unreached,
         "calls": verified.proof.as_ref().map(|proof| json!({
             "probed": proof.probed,
             "ruled": proof.ruled,

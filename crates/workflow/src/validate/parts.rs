@@ -189,16 +189,23 @@ pub(super) fn describe_unreached(
     }
     let samples = ranges.iter().flat_map(RuleRange::samples);
     let seconds = times.look(samples.map(|cell| times.measuring(subject, cell, ways)).sum());
-    let mut lines: BTreeMap<(Collective, Ranks), Vec<Bytes>> = BTreeMap::new();
-    for cell in ranges.iter().flat_map(|range| &range.cells) {
-        lines.entry((cell.collective, cell.ranks)).or_default().push(cell.bytes);
-    }
-    let describe = |((collective, ranks), sizes): ((Collective, Ranks), Vec<Bytes>)| {
-        let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
-        format!("{collective} on {ranks} ranks ({} of {first} to {last})", counted(sizes.len(), "size"))
-    };
-    let lines: Vec<String> = lines.into_iter().map(describe).collect();
+    let cells: Vec<Cell> = ranges.iter().flat_map(|range| &range.cells).copied().collect();
+    let lines: Vec<String> = cells
+        .chunk_by(|one, other| (one.collective, one.ranks) == (other.collective, other.ranks))
+        .map(describe_sizes)
+        .collect();
     Some((some(&lines, LISTED), Seconds(seconds)))
+}
+
+/// Sizes on a communicator in words.
+fn describe_sizes(cells: &[Cell]) -> String {
+    match cells {
+        [first, .., last] => {
+            let sizes = counted(cells.len(), "size");
+            format!("{} on {} ranks ({sizes} of {} to {})", first.collective, first.ranks, first.bytes, last.bytes)
+        }
+        _ => cells.iter().map(Cell::to_string).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -216,6 +223,8 @@ mod tests {
         assert_eq!(cut(1, |_| 1.0), [1]);
         let pieces = cut(21, |cell| 1.0 + cell.bytes.0 as f64 / 1024.0);
         assert!(pieces.len() > 1 && pieces[0] == 10 && pieces.iter().sum::<usize>() == 21, "{pieces:?}");
+        assert_eq!(describe_sizes(&[cell(1), cell(2)]), "allgather on 64 ranks (2 sizes of 1 B to 2 B)");
+        assert_eq!(describe_sizes(&[cell(1)]), "allgather of 1 B on 64 ranks");
         let samples = RuleRange { cells: [1, 2, 4, 8, 16].map(cell).to_vec() }.samples();
         assert_eq!(samples, [1, 4, 16].map(cell).into());
         assert_eq!(RuleRange { cells: vec![cell(1)] }.samples(), [cell(1)].into());
