@@ -166,8 +166,12 @@ fn describe(outlook: &Outlook, task: &PortTask, args: &Port) -> Vec<String> {
     let measuring = verb("Measuring", "To measure:");
     let last = match task {
         PortTask::Tune(begin) => {
-            let measured: BTreeSet<&str> = begin.experiment.grid.collectives.iter().map(|it| it.name()).collect();
-            let all: Vec<&str> = measured.into_iter().collect();
+            let grid = &begin.experiment.grid;
+            let measured: BTreeSet<Collective> = match &grid.weights[..] {
+                [] => grid.collectives.iter().copied().collect(),
+                of_programs => of_programs.iter().map(|weight| weight.cell.collective).collect(),
+            };
+            let all: Vec<&str> = measured.iter().map(|it| it.name()).collect();
             format!("{measuring} {} again, {}.", all.join(", "), show(begin.experiment.budget))
         }
         PortTask::TuneSome(begin, validating) => format!(
