@@ -33,6 +33,7 @@ pub(crate) fn compared_cells(round: &Round, release: Release) -> Vec<Block> {
     let row = |found: &ValidatedCell| {
         let algorithm = registry::algorithm(release, found.cell.collective, found.served.algorithm);
         let by = match (found.served.is_builtin(), found.han) {
+            _ if round.repaired.contains(&found.cell) => "removed",
             (true, HanRule::Default) => "-",
             (true, _) => "HAN's file",
             (false, _) => algorithm.map_or("?", |algorithm| algorithm.name),
@@ -50,6 +51,15 @@ mod tests {
 
     use super::fixture::validation;
     use super::*;
+
+    #[test]
+    fn a_rule_that_is_gone_is_named_so() {
+        let mut found = validation(Outcome::Slower, 0.5);
+        let text = |found: &Validation| document(found, Release::V5_0).text(80);
+        assert!(!text(&found).contains("removed"));
+        found.round.repaired.push(found.round.cells[0].cell);
+        assert!(text(&found).contains("removed"));
+    }
 
     #[test]
     fn lines_fit_into_eighty_columns_and_say_what_was_found() {
