@@ -1,6 +1,7 @@
 //! JSON files of a run directory. One function reads them and checks the format first; one writes them, whole or not at
 //! all.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bounded::read_text;
-use super::error::{RunDirError, check_format};
-use super::{FINDINGS, LAUNCHES, MANIFEST, PROOF, RULES, RunDir, SETTINGS, STATE, VALIDATION, refinement};
+use super::error::{FoundPath, RunDirError, check_format};
+use super::{
+    FILES, FINDINGS, HAN, HAN_UNPROVEN, LAUNCHES, MANIFEST, PROOF, RULES, RunDir, SETTINGS, STATE, UNPROVEN,
+    VALIDATION, refinement,
+};
 use crate::file::{Digests, FormatVersion};
 use crate::findings::{self, Findings};
 use crate::manifest::{self, IMPORTED, MEASURED, Manifest, SIMULATED};
@@ -178,8 +182,17 @@ pub fn within(path: &Path, name: &str) -> PathBuf {
     if path.is_dir() { path.join(name) } else { path.to_owned() }
 }
 
-/// The rules file itself, or that of a run. Fails for a directory without one, with what is there instead.
+/// The rules file itself, or that of a run. Fails for a directory without one, with what is there instead, and for another
+/// file of a run.
 pub fn rules_within(path: &Path) -> Result<PathBuf, RunDirError> {
+    let rules = [RULES, UNPROVEN, HAN, HAN_UNPROVEN];
+    let is_other = |name: &str| FILES.contains(&name) && !rules.contains(&name);
+    if path.file_name().and_then(OsStr::to_str).is_some_and(is_other)
+        && let meant @ RunDirError::NotARun { found: FoundPath::FileOf(_), .. } =
+            RunDirError::not_a_run(path.to_owned())
+    {
+        return Err(meant);
+    }
     let file = within(path, RULES);
     if path.is_dir() && !file.exists() {
         RunDir::derived(path)?.findings()?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use collrules_rules::{Choice, Collective, Version};
 use tempfile::TempDir;
@@ -268,6 +269,10 @@ fn directories_without_a_run_are_refused() {
     assert_eq!(found(&scratch.path().join("none")), FoundPath::Nothing);
     let (_scratch, run) = new_run();
     assert_eq!(found(&run.file(SAMPLES)), FoundPath::FileOf(run.path().to_owned()));
+    for (name, is_rules) in [(SAMPLES, false), (MANIFEST, false), (HAN, true), ("rules-of-yesterday.conf", true)] {
+        assert_eq!(rules_within(&run.file(name)).is_ok(), is_rules, "{name}");
+    }
+    assert!(rules_within(Path::new(MANIFEST)).is_ok(), "of no run");
     let around = run.path().parent().expect("has one");
     assert_eq!(found(around), FoundPath::Around(run.path().to_owned()));
 }
