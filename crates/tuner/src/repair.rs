@@ -13,6 +13,7 @@ use collrules_record::reason::KeepReason;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{Candidate, Cell, HanRules, Ranks};
 use collrules_rules::hazard::RankRange;
+use collrules_rules::metric::metric;
 use collrules_rules::steps::{Steps, earlier, within};
 use collrules_rules::table::{RankSteps, all_builtin};
 use collrules_rules::{Collective, Release, RuleTable};
@@ -159,7 +160,12 @@ pub fn repair(
             });
             let holding: Vec<ComparedSize> = compared.collect();
             let kept = confirmed_sizes(&sizes, &holding);
-            unconfirmed_sizes(&sizes, &kept).into_iter().for_each(&mut revert);
+            // HAN's ranges end at sizes of messages, so between the largest lookup bytes of one and their end there may be no call.
+            let factor = if han.touches(collective, ranks) { metric(*release, collective, ranks).factor() } else { 1 };
+            let has_calls = |(first, end): &(u64, Option<u64>)| {
+                first.checked_next_multiple_of(factor).is_some_and(|at| within(*first, *end, at))
+            };
+            unconfirmed_sizes(&sizes, &kept).into_iter().filter(has_calls).for_each(&mut revert);
             let is_lost = |at: u64| {
                 *sizes.get(at) != Default::default() && !kept.iter().any(|(first, end)| within(*first, *end, at))
             };

@@ -333,6 +333,35 @@ fn rules_begin_and_end_at_confirmed_sizes() {
     assert!(repaired(&level, &before, &[]).1.is_empty());
 }
 
+/// Lookup bytes of allgather on 4 ranks are 4 times those of a message, and HAN's rule ends at a size of messages: between the
+/// largest confirmed size and that end there is no call, so nothing is left to revert.
+#[test]
+fn confirmed_rules_of_han_are_left_alone() {
+    let (first, end) = (1 << 10, (1 << 20) + 1);
+    let mut own = Steps::constant(HanRule::Default);
+    own.set(first, Some(end), HanRule::Delegate);
+    let mut steps = all_builtin();
+    steps.set(4, Some(5), own);
+    let mut han = HanRules::default();
+    han.set(Collective::Allgather, steps);
+    let mut sizes = Steps::constant(Choice::BUILTIN);
+    sizes.set(4 * first, Some((4 << 20) + 1), Choice::plain(6));
+    let mut steps = all_builtin();
+    steps.set(4, Some(5), sizes);
+    let mut table = RuleTable::new();
+    table.set(Collective::Allgather, steps);
+    let repaired = |verdict| {
+        let rows = [(4, first, 6, 1.5, Outcome::Faster), (4, 1 << 20, 6, 1.5, verdict)];
+        let mut compared = round(Collective::Allgather, &rows);
+        compared.cells.iter_mut().for_each(|it| it.han = HanRule::Delegate);
+        let rules = RuleSet { han: han.clone(), ..rule_set(&table, Release::V5_0) };
+        let reach = Reach { freed: BTreeSet::new(), below: &|_| false, inside: &|_| Vec::new() };
+        repair(&compared, ValidationCriteria::default(), &rules, Assumptions::default(), &reach).ranges
+    };
+    assert_eq!(repaired(Outcome::Faster), []);
+    assert_eq!(repaired(Outcome::Slower)[0].lookup, (4 * first + 1, Some(4 * end)));
+}
+
 /// Layouts that share a rule need no gain in each of them, but in one.
 #[test]
 fn a_gain_in_one_layout_keeps_a_rule_that_makes_no_difference_in_another() {
