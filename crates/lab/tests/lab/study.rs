@@ -465,13 +465,8 @@ fn a_table_that_others_measured_is_studied_as_it_stands() {
 #[test]
 #[ignore = "part of `make test-all`"]
 fn slower_algorithms_show_no_faster_ones() {
-    let stage = LabFixture::new();
-    for (launches, others, planted) in [
-        (6, &[1.0, 1.8, 2.0, 2.2][..], 0),
-        (6, &[1.0], 3),
-        (8, &[1.0, 2.0, 3.0], 4),
-        (12, &[1.0, 1.0, 1.5, 1.5, 2.0], 7),
-    ] {
+    let check = |(launches, others, planted): (u32, &[f64], u32)| {
+        let stage = LabFixture::new();
         let (mut shown, mut wrong, mut missed) = (0, 0, 0);
         for seed in 0..12 {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -501,7 +496,17 @@ fn slower_algorithms_show_no_faster_ones() {
         }
         let share = f64::from(wrong) / f64::from(shown.max(1));
         assert!(share <= 0.05 && missed == 0 && wrong <= 12, "{launches} launches of {others:?}: {wrong} of {shown}");
-    }
+    };
+    std::thread::scope(|scope| {
+        for tables in [
+            (6, &[1.0, 1.8, 2.0, 2.2][..], 0),
+            (6, &[1.0], 3),
+            (8, &[1.0, 2.0, 3.0], 4),
+            (12, &[1.0, 1.0, 1.5, 1.5, 2.0], 7),
+        ] {
+            scope.spawn(move || check(tables));
+        }
+    });
 }
 
 /// Sizes between those of a definition are measured where long becomes faster than short, and the crossing is known
