@@ -123,10 +123,10 @@ impl Measurement {
         BudgetShares::of_comparison(&self.experiment).map_or(0.0, |all| plan::AGAIN * all.0)
     }
 
-    /// The rest of the budget without what is kept for comparing confirmed rules once more, alone and under settings, with a
-    /// proof each; none without a budget.
+    /// The rest of the budget without what is kept for comparing confirmed rules once more and proving them; none without a
+    /// budget.
     pub(crate) fn left_before_again(&self) -> Option<Seconds> {
-        let kept = self.again_time() + 2.0 * plan::proving(self.started.startup);
+        let kept = self.again_time() + plan::proving(self.started.startup);
         self.left().map(|left| Seconds((left.0 - kept).max(0.0)))
     }
 
