@@ -525,6 +525,57 @@ fn a_full_disk_loses_nothing_that_was_written() {
     assert!(fs::read_to_string(out.join("samples.csv")).unwrap().starts_with(&before));
 }
 
+/// Tunings whose disk is full at any moment after their measurements, and which go on when it has space again, end as if it had
+/// never been full: the same files for jobs, the same settings and verdicts.
+#[test]
+fn a_full_disk_changes_no_result() {
+    const MEASURE: &str = "measure --simulate=settings --simulated-ppn 2 --simulated-slots 4 --np 2:4 --ops bcast,allreduce --sizes \
+                           4K:64K --budget none --only-settings --setting smsc=^cma --refine 0 --out";
+    let scratch = tempfile::tempdir().unwrap();
+    let (out, measured) = (scratch.path().join("run"), scratch.path().join("measured"));
+    let text = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+    let results = || {
+        let state: serde_json::Value = serde_json::from_str(&text("state.json")).unwrap();
+        let cells = |step: &serde_json::Value| step["evidence"]["found"]["round"]["cells"].as_array().cloned();
+        let cells = state["steps"].as_array().unwrap().iter().filter_map(cells).flatten();
+        let verdicts: Vec<String> =
+            cells.map(|it| format!("{} {} {}", it["cell"], it["served"], it["verdict"])).collect();
+        let files = ["rules.conf", "env.sh", "mca-params.conf"].map(text);
+        (files, verdicts, state["settings"]["chosen"].clone(), state["reverted"].clone())
+    };
+    // Files name the place of their run.
+    let begin_again = || {
+        let _ = fs::remove_dir_all(&out);
+        assert!(Command::new("cp").arg("-r").args([&measured, &out]).status().unwrap().success());
+    };
+    collrules(MEASURE, &out).exits(0);
+    fs::rename(&out, &measured).unwrap();
+    begin_again();
+    collrules("tune --resume", &out).exits(0);
+    let expected = results();
+    assert!(expected.2.is_number() && !expected.1.is_empty());
+    let largest = fs::metadata(out.join("comparison.jsonl")).unwrap().len();
+    let mut full = 0;
+    for share in 0..12 {
+        begin_again();
+        // In units of 512 bytes.
+        let limit = 1 + largest * share / 12 / 512;
+        let limited = || {
+            let program = env!("CARGO_BIN_EXE_collrules");
+            let text =
+                format!("trap '' XFSZ; ulimit -f {limit}; exec timeout 60 {program} tune --resume {}", out.display());
+            let mut command = Command::new("sh");
+            prepare(&mut command);
+            Ran::from(command.args(["-c", &text]).output().unwrap())
+        };
+        full += u32::from(limited().code != Some(0));
+        limited();
+        collrules("tune --resume", &out).exits(0);
+        assert!(results() == expected, "files of at most {limit} blocks");
+    }
+    assert!(full > 5, "{full}");
+}
+
 /// Permissions do not bind root, but a file system that is mounted for reading only does.
 #[test]
 fn a_directory_that_cannot_be_written_is_named_and_nothing_is_lost() {

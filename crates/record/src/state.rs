@@ -122,9 +122,10 @@ impl TuningState {
         0.5f64.powi(self.steps.iter().filter(|it| it.step == Step::Decide).count() as i32)
     }
 
-    /// Seconds of all comparisons of a stage, also with earlier budgets.
-    pub fn compared(&self, step: Step) -> f64 {
-        self.steps.iter().filter(|it| it.step == step).map(|it| it.seconds.0).sum()
+    /// When the last comparison of a stage ended, also with an earlier budget.
+    pub fn last_end(&self, step: Step) -> Option<&str> {
+        let ended = self.steps.iter().filter(|it| it.step == step).filter_map(|it| it.evidence.as_ref());
+        ended.map(|evidence| evidence.at.as_str()).next_back()
     }
 
     /// Results of comparisons over a base, in order, in a layout or in that of the run.

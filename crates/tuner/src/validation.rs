@@ -149,16 +149,11 @@ pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteri
         let is_large = |it: &ValidatedCell| (it.without.point - it.with.point).abs() >= PHASE;
         let is_large = is_large(cell) && is_large(again);
         cell.speedup = mean_of_stretches(cell.speedup, again.speedup, phases);
+        let is_seen_again =
+            again.verdict == Outcome::Faster || is_large && again.speedup.point >= 1.0 + criteria.min_difference;
         cell.verdict = match (cell.verdict, again.verdict) {
             (_, Outcome::Slower) => Outcome::Slower,
-            (Outcome::Faster, Outcome::Faster) => Outcome::Faster,
-            (Outcome::Faster, _)
-                if is_large
-                    && again.speedup.point >= 1.0 + criteria.min_difference
-                    && cell.speedup.low.is_some_and(|low| low > 1.0) =>
-            {
-                Outcome::Faster
-            }
+            (Outcome::Faster, _) if is_seen_again && cell.speedup.low.is_some_and(|low| low > 1.0) => Outcome::Faster,
             // No gain that is seen twice. A rule may stay so between sizes that gain, if a loss is excluded.
             (Outcome::Faster, _) if is_large && excludes_loss(cell.speedup, criteria) => Outcome::Same,
             _ => decide(cell.speedup, None, criteria),
@@ -272,6 +267,22 @@ mod tests {
         later.cells[0].speedup.low = Some(0.6);
         add_stretch(&mut round, &later, ValidationCriteria::default());
         assert_eq!(round.cells[0].verdict, Undecided, "both together show no gain: {:?}", round.cells[0].speedup);
+        // Sizes that gain 1.1x in one phase and 2x in the other gain anything in a third.
+        let sizes = |speedups: [f64; 4]| {
+            let cells = speedups.iter().zip(1..).map(|(speedup, bytes)| {
+                let mut found = compared(long, *speedup, Faster).cells.remove(0);
+                found.cell.bytes = Bytes(bytes);
+                found
+            });
+            Round { cells: cells.collect(), ..Round::default() }
+        };
+        let verdicts = |first, later| {
+            let mut round = sizes(first);
+            add_stretch(&mut round, &sizes(later), ValidationCriteria::default());
+            round.cells.iter().map(|it| it.verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts([1.1, 1.1, 1.15, 1.2], [1.1, 2.0, 2.1, 2.2])[0], Undecided);
+        assert_eq!(verdicts([1.3, 1.4, 1.5, 1.6], [1.4, 1.4, 1.6, 1.5]), [Faster; 4]);
     }
 
     /// On a machine whose speedups have a phase in each stretch, which is the size's own or that of all.

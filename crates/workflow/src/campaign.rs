@@ -119,15 +119,22 @@ impl Measurement {
     }
 
     /// Seconds that are kept for comparing confirmed rules once more.
-    pub(crate) fn again_time(&self) -> f64 {
+    fn again_time(&self) -> f64 {
         BudgetShares::of_comparison(&self.experiment).map_or(0.0, |all| plan::AGAIN * all.0)
     }
 
-    /// This share of the rest of the budget for comparing confirmed rules once more; the first time it is not given up for what
-    /// took too long. None without a budget.
+    /// The rest of the budget without what is kept for comparing confirmed rules once more and proving them; none without a
+    /// budget.
+    pub(crate) fn left_before_again(&self) -> Option<Seconds> {
+        let kept = self.again_time() + plan::proving(self.started.startup);
+        self.left().map(|left| Seconds((left.0 - kept).max(0.0)))
+    }
+
+    /// This share of the rest of the budget, without a proof, for comparing confirmed rules once more; the first time it is not
+    /// given up for what took too long. None without a budget.
     pub(crate) fn left_again(&self, share: f64) -> Option<Seconds> {
         let least = if self.takes_rest { 0.0 } else { self.again_time() / 2.0 };
-        self.left().map(|left| Seconds(share * left.0.max(least)))
+        self.left().map(|left| Seconds(share * (left.0 - plan::proving(self.started.startup)).max(least)))
     }
 
     /// The rest of the whole budget; none without a budget.

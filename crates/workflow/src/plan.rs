@@ -51,11 +51,21 @@ const LEAST_STARTS: f64 = 4.0;
 /// Smallest share of a budget with which what is undecided goes on.
 const REST: f64 = 0.02;
 
-/// Returns true if a rest of a budget is enough to time what is undecided, or to compare and prove its rules.
+/// Returns true if a rest of a budget is enough to compare what is undecided, and to prove it before and afterwards.
 pub(crate) fn is_worth(rest: Seconds, experiment: &Experiment, startup: Seconds) -> bool {
-    let starts = PROOF_JOBS + LEAST_STARTS.max(launches(experiment));
     let share = experiment.budget.map_or(0.0, |budget| REST * budget.0);
-    rest.0 > share.max(starts * startup.0)
+    rest.0 > share.max(2.0 * proving(startup) + LEAST_STARTS * startup.0)
+}
+
+/// Seconds that the starts of all comparisons and proofs after a measurement take.
+pub(crate) fn concluding(experiment: &Experiment, startup: Seconds) -> f64 {
+    let comparisons = if experiment.searches { 4.0 } else { 2.0 };
+    2.0 * proving(startup) + comparisons * LEAST_STARTS * startup.0
+}
+
+/// Seconds that the jobs of a proof take to start.
+pub(crate) fn proving(startup: Seconds) -> f64 {
+    PROOF_JOBS * startup.0
 }
 
 /// Seconds of a tuning's budget that are not for the grid. Parts that need less leave the rest to those after them.

@@ -11,7 +11,7 @@ use collrules_tuner::refine::{Gap, Refinement, refine as propose};
 
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
-use crate::plan::{VALIDATION, refinement, refines};
+use crate::plan::{VALIDATION, concluding, refinement, refines};
 use crate::session::Session;
 
 /// Plans a round of the sizes that are undecided or not reached, in a run that goes on with more time; none without such sizes
@@ -24,8 +24,9 @@ pub(crate) fn plan_open(
     let base = &measured.manifest.plan;
     let cells = measured.list_open(findings)?;
     let share = if measured.experiment.validate { 1.0 - VALIDATION } else { 1.0 };
-    let left = measured.rules_time().map(|left| share * left.0);
     let startup = base.schedule.startup.0;
+    let concluding = concluding(&measured.experiment, base.schedule.startup);
+    let left = measured.rules_time().map(|left| (share * left.0).min(left.0 - concluding));
     // Twice the launches so far: what they left open needs many more. Starting takes half of the time at most.
     let affordable = left.map_or(f64::INFINITY, |left| left / (2.0 * startup));
     let launches = f64::from(measured.planned()).min(affordable).max(1.0) as u32;

@@ -50,7 +50,7 @@ fn carry_out(
         let rest = measured.left().filter(|left| is_worth(*left, &measured.experiment, measured.started.startup));
         let Some(rest) = rest.filter(|_| goes_on) else {
             if measured.experiment.budget.is_some() && !is_open && published.is_confirmed() {
-                let took = Seconds(measured.clock.of_rules()).rounded();
+                let took = Seconds(measured.clock.seconds()).rounded();
                 session.say(&format!("stopped after {took}: everything decided"));
             }
             return Ok(published);

@@ -65,7 +65,9 @@ pub(crate) struct JobLauncher<'a, 's> {
     limit: Option<f64>,
     /// Blocks that are made in any case: fewer say nothing.
     least: u32,
-    /// Seconds that launches took, also those that are in the log.
+    /// When an earlier step ended whose launches are in the log: they took time of that step.
+    pub(crate) ended: Option<String>,
+    /// Seconds that launches took, also those in the log since then.
     pub(crate) spent: f64,
     /// The arm with which others are compared.
     base: Settings,
@@ -116,6 +118,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             apart: BTreeMap::new(),
             limit: None,
             least: 0,
+            ended: None,
             spent: 0.0,
             base: Settings::new(),
             barred: BTreeMap::new(),
@@ -248,7 +251,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
             return None;
         }
         for launch in &launches {
-            self.spent += launch.seconds.0;
+            if self.ended.as_ref().is_none_or(|ended| launch.at > *ended) {
+                self.spent += launch.seconds.0;
+            }
             self.note(launch, failures);
             let timed = launch.outcome.iter().flatten().map(|timed| (timed.subject.clone(), timed.calls));
             self.calls.extend(timed);
@@ -365,6 +370,32 @@ impl<'a, 's> JobLauncher<'a, 's> {
         self.apart.insert(arm, why);
     }
 
+    /// Lets the jobs of a block be silent for a multiple of the longest launch so far, if that is less than usual. Returns the
+    /// usual time.
+    fn shorten_patience(&mut self) -> Option<Duration> {
+        let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
+        let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
+        let patience = self.backend.patience()?;
+        let usual = *patience;
+        if let Some(longest) = longest {
+            let enough = Duration::from_secs_f64(PATIENCE.0 * longest).max(usual.mul_f64(PATIENCE.1));
+            *patience = enough.min(usual);
+        }
+        Some(usual)
+    }
+
+    /// The turns of so many jobs in a block.
+    fn turn_schedule(&self, (stage, block): (Stage, u32), jobs: usize, subjects: usize) -> TurnSchedule {
+        let Schedule { startup, budget, rounds_per_visit, max_rounds, .. } = self.schedule;
+        TurnSchedule {
+            turn: TURN,
+            calls: (rounds_per_visit, max_rounds),
+            passes: count_passes(startup, subjects),
+            limit: budget.map(|budget| Seconds((budget.0 + startup.0) * jobs as f64)),
+            seed: launch_seed(self.seed, stage, block, &Settings::new()),
+        }
+    }
+
     /// Launches jobs that live at the same time, and returns their launches, or the one that failed.
     fn launch(
         &mut self,
@@ -377,21 +408,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let known: Vec<BTreeSet<&ArmSubject>> = jobs.iter().map(|arm| self.list_timed(stage, arm)).collect();
         let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(&known, jobs, it)).collect();
         drop(known);
-        let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
-        let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
-        let usual = self.backend.patience().map(|patience| *patience);
-        if let (Some(patience), Some(longest)) = (self.backend.patience(), longest) {
-            let enough = Duration::from_secs_f64(PATIENCE.0 * longest).max(patience.mul_f64(PATIENCE.1));
-            *patience = enough.min(*patience);
-        }
+        let usual = self.shorten_patience();
         self.session.tell(Event::ArmBlock { stage, block, jobs: jobs.len(), subjects: wanted.len() });
-        let schedule = TurnSchedule {
-            turn: TURN,
-            calls: (self.schedule.rounds_per_visit, self.schedule.max_rounds),
-            passes: count_passes(self.schedule.startup, wanted.len()),
-            limit: self.schedule.budget.map(|budget| Seconds((budget.0 + self.schedule.startup.0) * jobs.len() as f64)),
-            seed: launch_seed(self.seed, stage, block, &Settings::new()),
-        };
+        let schedule = self.turn_schedule((stage, block), jobs.len(), wanted.len());
         let outcome = self
             .backend
             .start_jobs(&plans)

@@ -209,6 +209,17 @@ fn play(
     script: &dyn Fn(&Settings, usize) -> JobFault,
     interrupted: Option<usize>,
 ) -> Played {
+    play_after(None, home, (stage, limit), script, interrupted)
+}
+
+/// The same after a step that ended then.
+fn play_after(
+    ended: Option<&str>,
+    home: &Path,
+    (stage, limit): (Stage, (Option<f64>, u32)),
+    script: &dyn Fn(&Settings, usize) -> JobFault,
+    interrupted: Option<usize>,
+) -> Played {
     let home = RunDir::derived(home).expect("is there");
     let mut log = ComparisonLog::open(&home).expect("reads");
     let stop = Arc::<AtomicBool>::default();
@@ -227,6 +238,7 @@ fn play(
     let cell = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) };
     launcher.subjects = SIZES.map(|bytes| ArmSubject::Call(cell(bytes), Condition::default())).to_vec();
     launcher.limit_to(limit.0, limit.1);
+    launcher.ended = ended.map(str::to_owned);
     let comparison = Comparison {
         stage,
         base: &Settings::new(),
@@ -379,4 +391,22 @@ fn no_block_begins_without_time_for_it_but_the_least() {
     assert_eq!(blocks(3.9 * block, 2), 3);
     assert_eq!(blocks(0.1 * block, 2), 2, "fewer say nothing");
     assert_eq!(blocks(0.1 * block, 0), 0);
+}
+
+/// Launches of an interrupted step take of its time, those of a step that ended do not.
+#[test]
+fn a_comparison_that_goes_on_has_its_own_time() {
+    let none = |_: &Settings, _: usize| JobFault::None;
+    let block = 2.0 * (STARTUP + CALLING);
+    let added = |ended: Option<&str>| {
+        let home = tempfile::tempdir().expect("a directory");
+        let blocks = |ended, seconds: f64| {
+            let limit = (Stage::Rules, (Some(seconds), 0));
+            play_after(ended, home.path(), limit, &none, None).compared().blocks.len()
+        };
+        let first = blocks(None, 3.9 * block);
+        blocks(ended, 3.9 * block) - first
+    };
+    assert_eq!(added(None), 0);
+    assert_eq!(added(Some("9999-01-01T00:00:00Z")), 3);
 }

@@ -82,7 +82,7 @@ impl ProvenRun<'_, '_> {
         let SettingsPlan { all, factors } = plan;
         let Self { measured, options, published, session } = self;
         let startup = measured.started.startup;
-        let left = measured.left().map(|left| (left.0 - measured.again_time()).max(0.0));
+        let left = measured.left_before_again().map(|left| left.0);
         let Measurement { started, manifest, run, experiment, .. } = &mut **measured;
         let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
         let calls = SearchedCalls::new(published.weights(), ranks, &survey);

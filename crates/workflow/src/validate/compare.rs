@@ -39,8 +39,8 @@ pub(super) struct ComparisonRequest<'a> {
     pub(super) base: Settings,
     /// Time for all launches.
     pub(super) limit: Option<Seconds>,
-    /// Seconds of launches in the log beyond this time.
-    pub(super) earlier: f64,
+    /// When such a comparison ended before: its launches take no time now.
+    pub(super) ended: Option<String>,
     /// Most blocks.
     pub(super) most_blocks: u32,
     /// Earlier results of these rules, or of others.
@@ -99,7 +99,8 @@ pub(super) fn compare_tuning(
     let call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell)));
     launcher.call_times = call_times.filter(|(_, time)| time.0 > 0.0).collect();
     launcher.middle = options.middle.unwrap_or_default();
-    launcher.limit_to(limit.map(|limit| limit.0 + request.earlier), LEAST_BLOCKS);
+    launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
+    launcher.ended.clone_from(&request.ended);
     let looks = Looks::between(first, most);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,

@@ -158,7 +158,7 @@ pub fn validate(
         stage: None,
         base,
         limit,
-        earlier: 0.0,
+        ended: None,
         most_blocks: MOST_BLOCKS,
         before: None,
     };
@@ -263,10 +263,6 @@ impl ProvenRun<'_, '_> {
             let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
             if self.compare_rules(RulesTask::new(Stage::Rules, limit))? {
                 self.end(Step::Compare(Stage::Rules, None))?;
-            } else if self.published.validation.is_some() {
-                // More time takes no confirmation, however little it is.
-                let subject = ValidationSubject::of_run(self.published.clone(), &self.measured.started);
-                self.keep_confirmed(subject, &run, None, &Settings::new())?;
             }
         }
         for other in run.layouts()? {
@@ -314,7 +310,6 @@ impl ProvenRun<'_, '_> {
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
         let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
         let limit = self.measured.left_again(share);
-        self.session.say("second comparison of the confirmed rules, some minutes later");
         match self.compare_rules(RulesTask::new(Stage::RulesAgain, limit))? {
             true => self.end(Step::Compare(Stage::RulesAgain, None)),
             false => Ok(()),
@@ -332,10 +327,8 @@ impl ProvenRun<'_, '_> {
         let (stage, limit) = if is_again {
             (Stage::UnderSettingsAgain, measured.left_again(1.0))
         } else {
-            let left = measured.left().map(|left| Seconds((left.0 - measured.again_time()).max(0.0)));
-            (Stage::UnderSettings, left)
+            (Stage::UnderSettings, measured.left_before_again())
         };
-        self.session.say("settings: comparing the rules under them");
         let compared = self.compare_rules(RulesTask { base: settings.clone(), ..RulesTask::new(stage, limit) });
         if !matches!(compared, Ok(true)) {
             // Without time, and if there is an error, they stay what they were alone.
@@ -352,25 +345,42 @@ impl ProvenRun<'_, '_> {
     }
 
     /// Compares the rules, with the run's arrivals of ranks in programs. The result is in `published`, also of another layout.
-    /// Returns false without time.
+    /// Without time, those that were confirmed before stay. Returns false without any result.
     fn compare_rules(&mut self, task: RulesTask) -> Result<bool, WorkflowError> {
-        let Self { measured, options, published, session } = self;
-        let (run, layout) = (published.run.clone(), task.layout());
+        let (run, layout) = (self.published.run.clone(), task.layout());
         let home = task.other.as_ref().map_or(&run, |(home, _)| home);
-        let most_blocks = match task.stage {
-            Stage::Rules if measured.experiment.searches => MOST_BEFORE_SETTINGS,
-            stage if stage.is_again() => MOST_AGAIN,
-            _ => MOST_BLOCKS,
+        let mut subject = task.choose_subject(&self.published, &self.measured.started)?;
+        let known = self.published.judge(layout, &task.base).filter(|_| !task.stage.is_again());
+        let is_compared = if task.is_too_short(self.measured.started.startup) {
+            if known.is_none() && !task.stage.is_again() {
+                self.session.say(&task.describe_short_time(self.measured.started.startup, &run));
+            }
+            false
+        } else {
+            let known = known.as_ref().map(|known| &known.round);
+            !subject.cells.is_empty() && self.compare_anew(&task, &mut subject, home, known)?
         };
+        if is_compared || known.is_some() { self.keep_confirmed(subject, home, layout, &task.base) } else { Ok(false) }
+    }
+
+    /// Compares the rules in fresh launches, after those that are known. The result is a step of the subject. Returns false if
+    /// the time was not enough for any.
+    fn compare_anew(
+        &mut self,
+        task: &RulesTask,
+        subject: &mut ValidationSubject,
+        home: &RunDir,
+        known: Option<&Round>,
+    ) -> Result<bool, WorkflowError> {
+        let Self { measured, options, published, session } = self;
         let Measurement { experiment, started, .. } = &mut **measured;
-        if let Some(short) = task.describe_short_time(started.startup, &run) {
-            session.say(&short);
-            return Ok(false);
-        }
-        let mut subject = task.choose_subject(published, started)?;
-        if subject.cells.is_empty() || task.is_too_short(started.startup) {
-            return Ok(false);
-        }
+        let (run, layout) = (&published.run, task.layout());
+        let purpose = match task.stage {
+            Stage::RulesAgain => Some("second comparison of the confirmed rules, some minutes later"),
+            Stage::UnderSettings | Stage::UnderSettingsAgain => Some("settings: comparing the rules under them"),
+            _ => None,
+        };
+        purpose.iter().for_each(|purpose| session.say(purpose));
         let validating = Validating {
             min_difference: options.criteria.min_gain,
             max_loss: options.max_loss,
@@ -385,7 +395,6 @@ impl ProvenRun<'_, '_> {
                 ..experiment.system.clone()
             })
         };
-        let before = published.judge(layout, &task.base).map(|before| before.round);
         let request = ComparisonRequest {
             options: &validating,
             arrivals: experiment.arrivals.clone(),
@@ -393,12 +402,16 @@ impl ProvenRun<'_, '_> {
             stage: Some(task.stage),
             base: task.base.clone(),
             limit: task.limit,
-            earlier: published.state.compared(Step::Compare(task.stage, layout)),
-            most_blocks,
-            before: before.as_ref().filter(|_| !task.stage.is_again()),
+            ended: published.state.last_end(Step::Compare(task.stage, layout)).map(str::to_owned),
+            most_blocks: match task.stage {
+                Stage::Rules if experiment.searches => MOST_BEFORE_SETTINGS,
+                stage if stage.is_again() => MOST_AGAIN,
+                _ => MOST_BLOCKS,
+            },
+            before: known,
         };
-        let compared = compare_tuning(request, &mut subject, None, started, session);
-        let ComparisonResult { validation, unreached, .. } = compared.map_err(|error| error.while_tuning(&run))?;
+        let compared = compare_tuning(request, subject, None, started, session);
+        let ComparisonResult { validation, unreached, .. } = compared.map_err(|error| error.while_tuning(run))?;
         let Some(found) = validation else { return Ok(false) };
         if let Some((ranges, needed)) = unreached.filter(|_| !task.stage.is_again()) {
             session.say(&format!(
@@ -412,7 +425,7 @@ impl ProvenRun<'_, '_> {
             let step = Step::Compare(task.stage, layout);
             published.state.steps.push(state::compared(step, task.base.clone(), found));
         }
-        self.keep_confirmed(subject, home, layout, &task.base)
+        Ok(true)
     }
 
     /// Removes the rules that no launches in a layout over a base confirmed. Returns false if there were none.
@@ -464,18 +477,15 @@ impl RulesTask {
         self.limit.is_some_and(|limit| limit.0 < 4.0 * startup.0)
     }
 
-    /// The remark that rules are not confirmed for lack of time; none if there is time, or they were compared before.
-    fn describe_short_time(&self, startup: Seconds, run: &RunDir) -> Option<String> {
+    /// The remark that rules are not confirmed for lack of time.
+    fn describe_short_time(&self, startup: Seconds, run: &RunDir) -> String {
         let layout = self.layout().map_or(String::new(), |layout| format!(" --layout {layout}"));
-        let is_short = self.is_too_short(startup) && !self.stage.is_again();
-        is_short.then(|| {
-            format!(
-                "NOT CONFIRMED: what is left ({}) is too short for two pairs of launches, each of which takes {startup} to \
-                 start; `collrules validate {}{layout}` compares the rules with the default",
-                self.limit.unwrap_or_default().rounded(),
-                run.path().display(),
-            )
-        })
+        format!(
+            "NOT CONFIRMED: what is left ({}) is too short for two pairs of launches, each of which takes {startup} to start; \
+             `collrules validate {}{layout}` compares the rules with the default",
+            self.limit.unwrap_or_default().rounded(),
+            run.path().display(),
+        )
     }
 
     /// The rules with the cells to compare: later those with a rule, and those that another layout has.

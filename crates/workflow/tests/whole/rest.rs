@@ -1,9 +1,13 @@
 //! The rest of a budget after all steps.
 
 use collrules_record::remark::Remark;
+use collrules_record::settings::RulesUse;
+use collrules_record::units::Seconds;
+use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::publish::Published;
+use collrules_workflow::tune::tune;
 
-use crate::stage::TuningFixture;
+use crate::stage::{TuningFixture, tuning};
 
 /// Returns true if more time could decide more.
 fn is_open(published: &Published) -> bool {
@@ -44,4 +48,23 @@ fn the_rest_of_a_budget_keeps_the_settings() {
     assert!(stage.notes.iter().any(|note| note.contains("are left for what is undecided")), "{:?}", stage.notes);
     assert!(published.settings.as_ref().is_some_and(|found| found.chosen.is_some()), "{}", published.verdict());
     assert_eq!(stage.run().state().unwrap().unwrap().settings, published.settings);
+}
+
+/// Rules that were confirmed under settings stay if there is no time to compare them again.
+#[test]
+fn a_budget_that_is_too_short_keeps_rules_under_settings() {
+    const HOST: &str = "--simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --refine 0 --only-settings \
+                        --ops bcast,allreduce --sizes 8,512,4K,32K,256K,1M --setting smsc=^cma --min-gain 15 --calls 20";
+    let mut shared = 0;
+    for seed in 2..=3 {
+        let (mut stage, first) = TuningFixture::tuned(&format!("{HOST} --seed {seed} --budget 120s"));
+        let rules = |published: &Published| published.settings.as_ref().and_then(|found| Some(found.chosen()?.rules));
+        stage.startup = Some(Seconds(1.0));
+        let begin = Begin::tuning(tuning(&format!("{HOST} --seed {seed} --budget 1s")), stage.path());
+        let begin = Begin { place: RunPlace::Resumed(stage.path()), ..begin };
+        let more = stage.play(|session| tune(&begin, session)).unwrap();
+        assert_eq!(rules(&more), rules(&first), "seed {seed}: {}", more.verdict());
+        shared += u32::from(is_open(&first) && rules(&first) == Some(RulesUse::Shared));
+    }
+    assert!(shared > 0, "nothing was undecided");
 }
