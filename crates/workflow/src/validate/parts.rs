@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::comparison::ArmSubject;
 use collrules_record::validation::{Outcome, Round};
-use collrules_record::{Bytes, Cell, Ranks, Seconds};
-use collrules_rules::Collective;
+use collrules_record::{Cell, Seconds};
 use collrules_rules::words::{counted, some};
 
 use super::subject::ValidationSubject;
@@ -210,6 +209,9 @@ fn describe_sizes(cells: &[Cell]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::{Bytes, Ranks};
+    use collrules_rules::Collective;
+
     use super::*;
 
     #[test]
