@@ -37,10 +37,12 @@ fn decide_han(run: &RunDir, findings: &Findings) -> Result<Option<RulesFile<han:
     if findings.han.is_empty() {
         return Ok(None);
     }
-    let header = vec![
-        format!("{TOOL}: calls for which coll/tuned is faster than HAN, measured on Open MPI {}", findings.release),
-        format!("{} next to it has the rules of coll/tuned for them.", rundir::RULES),
+    let simulated = findings.simulated.then(|| "SIMULATED: these rules say nothing about any real machine.".to_owned());
+    let measured = [
+        format!("{TOOL}: calls that are faster than with HAN's default, measured on Open MPI {}.", findings.release),
+        format!("`tuned` delegates calls to coll/tuned, whose rules for them are in {}.", rundir::RULES),
     ];
+    let header: Vec<String> = simulated.into_iter().chain(measured).collect();
     let table = findings.han.to_han();
     let text = han::write(&table, &header)
         .map_err(|error| WorkflowError::Input(format!("HAN's rules file cannot be written: {error}")))?;
