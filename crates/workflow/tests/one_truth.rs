@@ -132,8 +132,10 @@ fn count_surviving(seeds: RangeInclusive<u64>) -> usize {
 /// Options of a random tuning.
 fn options(random: &mut Random, with_settings: bool) -> TuneOptions {
     let scenario = if with_settings { Scenario::Settings } else { random.pick(&Scenario::ALL) };
-    let collectives = [Collective::Bcast, Collective::Allreduce, Collective::Scatter, Collective::Barrier];
-    let collectives = vec![random.pick(&collectives)];
+    use Collective::{Allgather, Allreduce, Barrier, Bcast, Scatter};
+    let all = [Bcast, Allreduce, Scatter, Barrier, Allgather];
+    // The simulated settings do little for allgather.
+    let collectives = vec![random.pick(if with_settings { &all[..4] } else { &all })];
     let ranks: Vec<Ranks> = if random.below(3) > 0 { vec![Ranks(8)] } else { vec![Ranks(4), Ranks(8)] };
     let each = if scenario == Scenario::Settings { Ranks(4) } else { Ranks(1 + random.below(2) as u32) };
     let sizes: &[u64] = random.pick(&[&[8, 8192, 1 << 20], &[1 << 13, 1 << 16, 1 << 19], &[64, 1 << 17]]);
