@@ -1,5 +1,6 @@
 //! One run of several.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use collrules_record::Manifest;
@@ -49,6 +50,30 @@ fn runs_of_one_system_become_one() {
     run("merge large again --out twice").exits(6);
     run("measure --resume both").exits(3);
     assert!(!scratch.path().join("wrong").exists());
+}
+
+/// Runs of a collective each, as separate jobs make them, become a tuning with the rules of each.
+#[test]
+fn runs_of_different_collectives_add_up() {
+    let scratch = tempfile::tempdir().unwrap();
+    let run = |arguments: &str| run(scratch.path(), arguments);
+    let served = |name: &str| {
+        let found = findings(&scratch.path().join(name));
+        found.cells.iter().map(|found| (found.cell, found.served)).collect::<BTreeMap<_, _>>()
+    };
+    let mut parts = BTreeMap::new();
+    for collective in ["bcast", "allgatherv"] {
+        let tune = "tune --simulate --np 4,8 --sizes 1K,64K,1M --refine 0 --budget 20s -q";
+        run(&format!("{tune} --ops {collective} --out {collective}")).exits(0);
+        parts.extend(served(collective));
+    }
+    assert!(parts.values().filter(|choice| !choice.is_builtin()).count() > 2, "{parts:?}");
+    run("merge bcast allgatherv --out both").exits(0);
+    run("analyze both").exits(0);
+    assert_eq!(served("both"), parts);
+    // Fresh launches of a part are not about the merged file.
+    run("validate both --repair --budget 20s").exits(0);
+    assert_eq!(served("both"), parts);
 }
 
 #[test]

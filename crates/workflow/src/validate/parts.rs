@@ -149,7 +149,10 @@ pub(super) fn split(
     };
     let mut ruled = BTreeSet::new();
     for range in list_ranges(subject, &asked) {
-        for piece in range.cut(gain, measuring) {
+        let Cell { collective, ranks, .. } = range.cells[0];
+        // One choice for all sizes is lost with any of them.
+        let is_whole = subject.assumptions().one_choice(subject.release, collective, ranks);
+        for piece in if is_whole { vec![range] } else { range.cut(gain, measuring) } {
             let samples = piece.samples();
             add(Turn::Range, piece.cells.iter().map(gain).sum(), samples.iter().copied().collect());
             ruled.extend(piece.cells.iter().copied());

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use collrules_record::experiment::Experiment;
-use collrules_record::manifest::Manifest;
+use collrules_record::findings::CellFinding;
 use collrules_record::options::Request;
 use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::question::Group;
+use collrules_record::question::{Group, TEST_VISITS};
+use collrules_record::remark::Remark;
 use collrules_record::rundir::{ComparisonLog, RULES, RunDir};
+use collrules_record::values::REST;
 use collrules_record::{Candidate, Cell, Seconds};
 use collrules_report::gains::{Removal, SizeState};
-use collrules_rules::{Collective, Release, RuleTable};
+use collrules_rules::{Collective, Release};
 use collrules_runner::Backend;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::simulate::{Scenario, Simulation};
@@ -19,7 +21,7 @@ use collrules_workflow::campaign::Begin;
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
 
-use crate::stage::{TuningFixture, means};
+use crate::stage::{TuningFixture, job_ending_in, means};
 
 /// The planted time of each candidate of each cell, in seconds.
 type Planted = BTreeMap<(Cell, Candidate), f64>;
@@ -46,9 +48,13 @@ fn planted(cells: Vec<CellPlan>, ranks: u32) -> Planted {
     times
 }
 
-/// The log gain of the rules and the attainable one, by collective.
-fn gains_of(table: &RuleTable, manifest: &Manifest) -> BTreeMap<Collective, (f64, f64)> {
+/// The log gain of the rules and the attainable one, by size.
+type LogGains = BTreeMap<Cell, (f64, f64)>;
+
+/// The gains of a run's rules by planted times.
+fn gains_of(run: &RunDir) -> LogGains {
     let release = Release::V5_0;
+    let (table, manifest) = (means(&run.file(RULES), release), run.manifest().unwrap());
     let chosen = |cell: Cell| {
         let choice = table.lookup(cell.collective, cell.ranks.0.into(), cell.lookup_bytes(release));
         Candidate::from_choice(choice)
@@ -61,54 +67,56 @@ fn gains_of(table: &RuleTable, manifest: &Manifest) -> BTreeMap<Collective, (f64
         planned
     });
     let times = planted(cells.collect(), manifest.plan.ranks.0);
-    let mut gains: BTreeMap<Collective, (f64, f64)> = BTreeMap::new();
-    for CellPlan { cell, candidates, question, .. } in &manifest.plan.cells {
+    let gains = manifest.plan.cells.iter().map(|CellPlan { cell, candidates, question, .. }| {
         let gain = |candidate: Candidate| (times[&(*cell, Candidate::Builtin)] / times[&(*cell, candidate)]).ln();
         let permitted = candidates.iter().filter(|one| question.group(cell.collective, **one) == Group::Permitted);
         let best = permitted.map(|candidate| gain(*candidate)).fold(0.0, f64::max);
-        let sum = gains.entry(cell.collective).or_default();
         // Noise is no gain.
-        (sum.0, sum.1) = (sum.0 + gain(chosen(*cell)), sum.1 + if best > 0.03 { best } else { 0.0 });
-    }
-    gains
+        (*cell, (gain(chosen(*cell)), if best > 0.03 { best } else { 0.0 }))
+    });
+    gains.collect()
 }
 
-fn share(gains: &BTreeMap<Collective, (f64, f64)>) -> f64 {
-    gains.values().map(|gain| gain.0).sum::<f64>() / gains.values().map(|gain| gain.1).sum::<f64>()
+/// The share of the attainable gain that the rules of these sizes have.
+fn share(gains: &LogGains, is_wanted: impl Fn(Cell) -> bool) -> f64 {
+    let sum = |gain: fn(&(f64, f64)) -> f64| {
+        gains.iter().filter(|(cell, _)| is_wanted(**cell)).map(|(_, both)| gain(both)).sum::<f64>()
+    };
+    sum(|gain| gain.0) / sum(|gain| gain.1)
 }
 
-/// Tunes a simulated cluster with this many slots, 32 on a node, and returns the share of the attainable log gain that the
-/// rules have, with the gains of each collective.
-fn tune_within(budget: &str, slots: u32, words: &str) -> (f64, BTreeMap<Collective, (f64, f64)>, TuningFixture) {
+/// Tunes a simulated cluster with this many slots, 32 on a node, and returns the gains of the rules.
+fn tune_within(budget: &str, slots: u32, words: &str) -> (LogGains, TuningFixture) {
     let mut stage = TuningFixture::new();
     let words = format!(
         "--simulate --simulated-slots {slots} --simulated-ppn 32 --np 2:{slots} --sizes 1:1M --segments 8K,64K \
          --fanouts 2,4 --refine 2 --refine-width 1.25 --budget {budget} {words}"
     );
-    let published = stage.tune(&words).unwrap();
-    let gains = gains_of(&means(&stage.path().join(RULES), Release::V5_0), &published.manifest.unwrap());
-    (share(&gains), gains, stage)
+    stage.tune(&words).unwrap();
+    (gains_of(&stage.run()), stage)
 }
 
 #[test]
 fn any_budget_buys_something_and_more_buys_more() {
     // Comparisons have a budget of their own.
     const WORDS: &str = "--ops bcast,allgatherv --no-validate";
-    let (little, gains, mut stage) = tune_within("3s", 16, WORDS);
-    assert!(little > 0.3 && gains.values().all(|(rules, all)| rules / all > 0.1), "{little}: {gains:?}");
-    let (more, gains, _) = tune_within("12s", 16, WORDS);
-    assert!(more > little && more > 0.7, "{little}, {more}: {gains:?}");
+    let (gains, mut stage) = tune_within("3s", 16, WORDS);
+    let little = share(&gains, |_| true);
+    let of = |collective| share(&gains, |cell| cell.collective == collective);
+    assert!(little > 0.3 && [Collective::Bcast, Collective::Allgatherv].map(of).iter().all(|share| *share > 0.1));
+    let more = share(&tune_within("12s", 16, WORDS).0, |_| true);
+    assert!(more > little && more > 0.7, "{little}, {more}");
 
     // The parts of a campaign add up.
     resume_with(&mut stage, 12.0);
-    let gains = gains_of(&means(&stage.path().join(RULES), Release::V5_0), &stage.run().manifest().unwrap());
-    assert!(share(&gains) > little + 0.1, "{little}: {gains:?}");
+    let both = share(&gains_of(&stage.run()), |_| true);
+    assert!(both > little + 0.1, "{little}, {both}");
 }
 
 /// With little time the rules of some ranges are not compared, so none of them is in the files; more time goes on with them.
 #[test]
 fn ranges_without_time_stay_open_until_there_is_some() {
-    let (_, _, mut stage) = tune_within("3s", 16, "--ops bcast,allgatherv --refine 0");
+    let (_, mut stage) = tune_within("3s", 16, "--ops bcast,allgatherv --refine 0");
     let (little, open) = states(&stage.run());
     assert!(little > 0 && open > 0, "{little} confirmed, {open} open");
     assert!(stage.notes.iter().any(|note| note.starts_with("no time to compare")), "{:?}", stage.notes);
@@ -122,6 +130,66 @@ fn ranges_without_time_stay_open_until_there_is_some() {
     resume_with(&mut stage, 120.0);
     let (all, left) = states(&stage.run());
     assert!(all >= more && left == 0, "{more} and {all} confirmed, {left} open");
+}
+
+/// Several batch jobs, each with the rest of its time, decide what one could not, and lose nothing.
+#[test]
+fn batch_jobs_add_up() {
+    let mut stage = TuningFixture::new();
+    // 3 s, with the time that is left to end orderly.
+    stage.allocation = Some(job_ending_in(19.0));
+    const WORDS: &str = "--simulate --simulated-slots 16 --np 2:16 --sizes 1:1M --ops bcast,allgatherv --refine 0";
+    stage.tune(&format!("{WORDS} --budget rest")).unwrap();
+    let first = share(&gains_of(&stage.run()), |_| true);
+    let (mut gain, mut open, mut jobs) = (first, states(&stage.run()).1, 1);
+    assert!(open > 0, "one job is enough");
+    while open > 0 {
+        resume_with(&mut stage, REST.0);
+        let more = share(&gains_of(&stage.run()), |_| true);
+        assert!(more >= gain - 0.02, "job {jobs}: {gain}, {more}");
+        (gain, open, jobs) = (more, states(&stage.run()).1, jobs + 1);
+        assert!(jobs < 10, "{open} sizes are open, {gain}");
+    }
+    assert!(gain > first + 0.1, "{first}, {gain} after {jobs} jobs");
+}
+
+/// With too little time for all sizes, those that a user named are measured, or missing in so many words.
+#[test]
+fn named_sizes_are_measured_or_missing() {
+    const SIZES: [u64; 9] = [1, 3, 40, 500, 6000, 70_000, 300_000, 800_000, 1_000_000];
+    let sizes = SIZES.map(|size| size.to_string()).join(",");
+    let mut missed = Vec::new();
+    for budget in ["100ms", "400ms", "30s"] {
+        let (stage, published) = TuningFixture::tuned(&format!(
+            "--simulate --simulated-slots 64 --np 64 --sizes {sizes} --refine 0 --no-validate --budget {budget}"
+        ));
+        let findings = published.findings;
+        let missing = findings.remarks.iter().find_map(|remark| match remark {
+            Remark::NotMeasured { missing, .. } => Some(*missing),
+            _ => None,
+        });
+        let visits = |found: &CellFinding| found.points.iter().filter_map(|point| Some(point.gain?.samples)).max();
+        let measured = findings.cells.iter().filter(|found| visits(found) >= Some(TEST_VISITS as usize)).count();
+        assert_eq!(measured + missing.unwrap_or(0), SIZES.len(), "{budget}");
+        assert_eq!(stage.run().manifest().unwrap().plan.cells.len(), SIZES.len());
+        missed.push(missing.unwrap_or(0));
+    }
+    assert!(missed[0] > missed[1] && missed[1] > 0 && missed[2] == 0, "{missed:?}");
+}
+
+/// A budget that starting jobs uses up is said to be too short, with one that is not; some size is measured.
+#[test]
+fn a_budget_below_one_launch_names_the_least_useful_one() {
+    let mut stage = TuningFixture::new();
+    stage.startup = Some(Seconds(2.0));
+    let published = stage.tune("--simulate --budget 5s").unwrap();
+    let least = stage.notes.iter().find_map(|note| note.split("the least useful budget is about ").nth(1)).unwrap();
+    assert!(!published.findings.cells.is_empty() && !published.is_confirmed(), "{}", published.verdict());
+    let least = least.to_owned();
+    let mut enough = TuningFixture::new();
+    enough.startup = stage.startup;
+    enough.tune(&format!("--simulate --budget {}", least.replace(' ', ""))).unwrap();
+    assert!(!enough.notes.iter().any(|note| note.contains("least useful budget")), "{:?}", enough.notes);
 }
 
 /// Sizes with a rule, all of which fresh launches have to confirm, and those that they did not reach.
@@ -149,11 +217,11 @@ type Campaign = (&'static str, u32, &'static str, f64);
 const CAMPAIGNS: [Campaign; 3] = [
     ("--ops allreduce,bcast,alltoall", 1024, "2m", 60.0),
     ("--ops allreduce,bcast,alltoall", 1024, "5m", 90.0),
-    ("--ops all", 64, "5m", 50.0),
+    ("--ops all", 64, "15m", 90.0),
 ];
 
 const LARGE: [Campaign; 4] = [
-    ("--ops all", 64, "15m", 90.0),
+    ("--ops all", 64, "5m", 50.0),
     ("--ops all", 64, "2h", 97.0),
     ("--ops all", 1024, "30m", 60.0),
     ("--ops all", 1024, "2h", 85.0),
@@ -172,17 +240,33 @@ fn long_campaigns_reach_their_shares() {
     assert_eq!(list_missed(&LARGE), [""; 0]);
 }
 
+/// Shares of the attainable gain that rules lack, by the state of sizes.
+fn describe_lost(gains: &LogGains, run: &RunDir) -> String {
+    let published = Published::open(run.path()).unwrap();
+    let states = published.gains();
+    let all: f64 = gains.values().map(|(_, all)| all).sum();
+    let mut lost: BTreeMap<String, f64> = BTreeMap::new();
+    for (cell, (rules, attainable)) in gains {
+        *lost.entry(format!("{:?}", states.get(*cell).state)).or_default() += 100.0 * (attainable - rules) / all;
+    }
+    let mut lost: Vec<(String, f64)> = lost.into_iter().filter(|(_, percent)| *percent >= 0.5).collect();
+    lost.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let lost: Vec<String> = lost.into_iter().map(|(state, percent)| format!("{state} {percent:.0} %")).collect();
+    format!("lost: {}", lost.join(", "))
+}
+
 /// The campaigns with less than the share that is aimed at, with two seeds each.
 #[allow(clippy::print_stdout, reason = "the shares are results")]
 fn list_missed(campaigns: &[Campaign]) -> Vec<String> {
     let missed = campaigns.iter().flat_map(|campaign| [1, 2].map(|seed| (*campaign, seed))).filter_map(
         |((words, slots, budget, least), seed)| {
-            let (share, _, stage) = tune_within(budget, slots, &format!("{words} --seed {seed}"));
+            let (gains, stage) = tune_within(budget, slots, &format!("{words} --seed {seed}"));
             let log = ComparisonLog::open(&stage.run()).unwrap();
             let compared: f64 = log.launches().iter().map(|launch| launch.seconds.0).sum();
-            let share = 100.0 * share;
+            let share = 100.0 * share(&gains, |_| true);
+            let lost = describe_lost(&gains, &stage.run());
             let found = format!(
-                "{words} on {slots} slots in {budget}, seed {seed}: {share:.0} %, with {compared:.0} s of fresh launches"
+                "{words} on {slots} slots in {budget}, seed {seed}: {share:.0} %, with {compared:.0} s of fresh launches; {lost}"
             );
             println!("{found}");
             (share < least).then_some(found)
