@@ -745,3 +745,23 @@ fn versions_in_names_are_compared_with_the_release() {
         assert_eq!(outcome(options(), name, csv) != "refused", is_used, "{name}");
     }
 }
+
+/// Without a line end in front of a banner, times of allreduce became those of bcast.
+#[test]
+fn an_output_that_begins_within_a_line_is_not_taken_for_the_one_in_front() {
+    let first = "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n64 4.44\n262144 259.24";
+    let rows = "# Size       Avg Latency(us)\n64 5.32\n262144 311.08\n";
+    for banner in [
+        "# OSU MPI Allreduce Latency Test v7.4",
+        "  # OSU MPI Allreduce Latency Test v7.4",
+        "# MPI Allreduce Latency Test",
+        "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part",
+        "# Benchmarking Allreduce",
+        "# #processes = 32",
+        " [n1] a warning # OSU MPI Allreduce Latency Test v7.4",
+    ] {
+        assert_eq!(outcome(options(), "np16-a3.txt", &format!("{first}{banner}\n{rows}")), "refused", "{banner}");
+    }
+    let whole = outcome(options(), "bcast-np16-a3.txt", &format!("### OSU MPI Broadcast: a heading\n{first}\n"));
+    assert_eq!(whole, "16@64/tuned:3/0/0/0=4.44 16@262144/tuned:3/0/0/0=259.24");
+}
