@@ -765,3 +765,50 @@ fn an_output_that_begins_within_a_line_is_not_taken_for_the_one_in_front() {
     let whole = outcome(options(), "bcast-np16-a3.txt", &format!("### OSU MPI Broadcast: a heading\n{first}\n"));
     assert_eq!(whole, "16@64/tuned:3/0/0/0=4.44 16@262144/tuned:3/0/0/0=259.24");
 }
+
+/// Settings in front of an output under which something else ran than its name says.
+#[test]
+fn settings_that_contradict_the_candidate_refuse() {
+    let output = "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n64 4.44\n262144 259.24\n";
+    let own = "16@64/builtin=4.44 16@262144/builtin=259.24";
+    let forced = "16@64/tuned:3/0/0/0=4.44 16@262144/tuned:3/0/0/0=259.24";
+    let (dynamic, rules) = ("--mca coll_tuned_use_dynamic_rules", "--mca coll_tuned_dynamic_rules_filename /x/r.conf");
+    let segments = "--mca coll_tuned_bcast_algorithm_segmentsize";
+    for (settings, of_default, of_forced) in [
+        ("--mca coll ^tuned", "refused", "refused"),
+        ("--mca coll basic,libnbc,self", "refused", "refused"),
+        ("--mca coll '^hcoll,tuned'", "refused", "refused"),
+        ("--mca coll ^hcoll", own, forced),
+        ("--mca coll tuned,basic,libnbc,self", own, forced),
+        ("-x OMPI_MCA_coll=^tuned", "refused", "refused"),
+        ("--mca coll_tuned_priority 0", "refused", "refused"),
+        ("--mca coll_hcoll_priority 100", "refused", "refused"),
+        ("--mca coll_adapt_priority 100", "refused", "refused"),
+        ("--mca coll_tuned_priority 101 --mca coll_adapt_priority 100", own, forced),
+        ("--mca coll_sync_priority 100", own, forced),
+        (rules, "refused", forced),
+        (&format!("{dynamic} 1 {rules}"), "refused", forced),
+        (&format!("{dynamic} 0 {rules}"), own, "refused"),
+        (&format!("{dynamic} 0"), own, "refused"),
+        (&format!("{dynamic} 1"), own, forced),
+        (&format!("{segments} 8192"), own, "refused"),
+        (&format!("{segments} 0"), own, forced),
+        ("--mca coll_tuned_bcast_algorithm_chain_fanout 2", own, "refused"),
+        ("--mca coll_tuned_reduce_algorithm_chain_fanout 2", own, forced),
+    ] {
+        let text = format!("mpirun -np 16 {settings} ./osu_bcast\n{output}");
+        assert_eq!(outcome(options(), "bcast-np16-a0.txt", &text), of_default, "{settings}");
+        assert_eq!(outcome(options(), "bcast-np16-a3.txt", &text), of_forced, "{settings}");
+    }
+    let exported =
+        "export OMPI_MCA_coll_tuned_use_dynamic_rules=1\nexport OMPI_MCA_coll_tuned_dynamic_rules_filename=/r";
+    assert_eq!(outcome(options(), "bcast-np16-a0.txt", &format!("{exported}\n{output}")), "refused");
+    for ranks in [
+        "+ srun -N 4 --ntasks-per-node=8 ./osu_bcast",
+        "mpirun --host n1:32,n2:32 --map-by ppr:16:node ./osu_bcast",
+        "Running with 32 processes on 2 nodes",
+        "=== 32 ranks, binomial ===",
+    ] {
+        assert_eq!(outcome(options(), "bcast-np16-a3.txt", &format!("{ranks}\n{output}")), "refused", "{ranks}");
+    }
+}
