@@ -194,7 +194,11 @@ impl Columns {
                 matches!(column.role, Some(Ranks | Bytes | Count | Mean | Median | Max | Launch))
             });
         let numbers: Vec<&String> = numbers.map(|(_, field)| field).collect();
-        self.is_table() && numbers.len() > 1 && numbers.iter().all(|field| is_name(field))
+        // As one quoted field, or in a sentence about the columns below.
+        let is_about_columns = fields.len() != self.columns.len()
+            && fields.iter().all(|field| field.trim().parse::<f64>().is_err())
+            && self.columns.iter().filter(|column| fields.iter().any(|field| field.contains(&column.name))).count() > 1;
+        self.is_table() && (numbers.len() > 1 && numbers.iter().all(|field| is_name(field)) || is_about_columns)
     }
 
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more

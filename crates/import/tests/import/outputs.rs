@@ -812,3 +812,33 @@ fn settings_that_contradict_the_candidate_refuse() {
         assert_eq!(outcome(options(), "bcast-np16-a3.txt", &format!("{ranks}\n{output}")), "refused", "{ranks}");
     }
 }
+
+/// Behind such lines ranks were sizes and sizes ranks.
+#[test]
+fn lines_about_the_columns_below_refuse() {
+    let rows = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nbcast,3,16,64,4.437\n";
+    let refused = |line: &str| outcome(options(), "a.csv", &format!("{rows}{line}\nbcast,3,64,32,5.325\n"));
+    assert_eq!(refused("\"collective,algorithm_id,message_bytes,comm_size,avg_latency_us\""), "refused");
+    assert_eq!(refused("message_bytes and comm_size are swapped below"), "refused");
+    assert_eq!(refused("now comm_size, then message_bytes"), "refused");
+    assert_eq!(refused("Terminated"), "16@64/tuned:3/0/0/0=4.44 64@32/tuned:3/0/0/0=5.33");
+}
+
+#[test]
+fn a_name_and_a_number_of_different_algorithms_refuse() {
+    for (algorithm, expected) in [
+        ("3,recursive_doubling", "16@64/tuned:3/0/0/0=4.44"),
+        ("4,ring", "16@64/tuned:4/0/0/0=4.44"),
+        ("3,ring", "refused"),
+        ("3,default", "refused"),
+        ("0,ring", "refused"),
+        ("0,default", "16@64/builtin=4.44"),
+        ("3,my_build", "16@64/tuned:3/0/0/0=4.44"),
+        ("3,tuned", "16@64/tuned:3/0/0/0=4.44"),
+    ] {
+        let text = format!(
+            "collective,algorithm_id,algorithm,comm_size,message_bytes,avg_latency_us\nallreduce,{algorithm},16,64,4.437\n"
+        );
+        assert_eq!(outcome(options(), "a.csv", &text), expected, "{algorithm}");
+    }
+}
