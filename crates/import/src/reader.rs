@@ -114,6 +114,10 @@ impl Reader<'_> {
             }
         } else if is_comment {
             self.end_stray();
+            if self.output.columns.as_ref().is_some_and(|columns| columns.contradicts_unit(content)) {
+                let what = "another unit than the header's; split the file, and give each part its unit in the header";
+                return Err(ImportError::Doubtful(format!("{} says {what}", short(content))));
+            }
             self.state(line, content);
         } else {
             self.row(line, content)?;

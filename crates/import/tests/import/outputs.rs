@@ -842,3 +842,15 @@ fn a_name_and_a_number_of_different_algorithms_refuse() {
         assert_eq!(outcome(options(), "a.csv", &text), expected, "{algorithm}");
     }
 }
+
+#[test]
+fn comments_that_contradict_the_unit_of_a_column_refuse() {
+    let rows = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nbcast,3,16,64,4.437\n";
+    let read = |comment: &str| outcome(options(), "a.csv", &format!("{rows}{comment}\nbcast,3,32,64,5.325\n"));
+    for comment in ["# times in ms", "# Latency is in seconds", "# unit: ms", "# all timings are ns"] {
+        assert_eq!(read(comment), "refused", "{comment}");
+    }
+    for comment in ["# times in us", "# took 3 ms in all", "# waited in s1 for a time"] {
+        assert_eq!(read(comment), "16@64/tuned:3/0/0/0=4.44 32@64/tuned:3/0/0/0=5.33", "{comment}");
+    }
+}
