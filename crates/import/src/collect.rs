@@ -196,6 +196,9 @@ impl Importer {
                     notes.extend(note.clone());
                 }
                 for raw in rows {
+                    if let Ok((subject, _)) = &completed {
+                        subject.compare_name(raw, self.options.release)?;
+                    }
                     let timing = match &completed {
                         Ok((subject, _)) => self.timing(raw, subject)?,
                         Err(why) if content.algorithm.is_some() => Err(Finding::new(FindingCode::BadRow, why)),
@@ -392,6 +395,21 @@ impl CompleteFacts {
     fn cell(&self, size: Size) -> Result<Cell, &'static str> {
         let Self { collective, ranks, .. } = *self;
         Ok(Cell { collective, ranks, bytes: size.message(collective, ranks)? })
+    }
+
+    /// Compares the name of an algorithm with its number, which stand on one row. Words that name no algorithm, and
+    /// `tuned`, may be about something else.
+    fn compare_name(&self, raw: &Raw, release: Release) -> Result<(), ImportError> {
+        let Some(name) = raw.name.as_deref().filter(|name| *name != "tuned") else { return Ok(()) };
+        let named = CandidateName::read(name).candidate(release, self.collective);
+        let number = |of: Candidate| of.choice().map(|choice| choice.algorithm);
+        match named.ok().filter(|named| number(*named) != number(self.candidate)) {
+            Some(named) => {
+                let what = format!("the row names {name}, which is {named}, and has the number of {}", self.candidate);
+                Err(ImportError::Doubtful(what).at(raw.line))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Compares what lines around an output state with what is assumed about its rows.

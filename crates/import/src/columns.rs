@@ -194,7 +194,22 @@ impl Columns {
                 matches!(column.role, Some(Ranks | Bytes | Count | Mean | Median | Max | Launch))
             });
         let numbers: Vec<&String> = numbers.map(|(_, field)| field).collect();
-        self.is_table() && numbers.len() > 1 && numbers.iter().all(|field| is_name(field))
+        // As one quoted field, or in a sentence about the columns below.
+        let is_about_columns = fields.len() != self.columns.len()
+            && fields.iter().all(|field| field.trim().parse::<f64>().is_err())
+            && self.columns.iter().filter(|column| fields.iter().any(|field| field.contains(&column.name))).count() > 1;
+        self.is_table() && (numbers.len() > 1 && numbers.iter().all(|field| is_name(field)) || is_about_columns)
+    }
+
+    /// Returns true if a comment such as `# times in ms` says another unit of times than the columns have.
+    pub(super) fn contradicts_unit(&self, comment: &str) -> bool {
+        let words = words(comment);
+        let is_about_times =
+            has_word(&words, &["time", "times", "timing", "timings", "latency", "latencies", "unit", "units"]);
+        let is_unit = |pair: &&[String]| ["in", "unit", "units", "is", "are"].contains(&pair[0].as_str());
+        let stated = words.windows(2).filter(is_unit).find_map(|pair| per_second(&pair[1]));
+        let differs = |unit| self.columns.iter().any(|column| column.is_time() && column.per_second != unit);
+        self.is_table() && is_about_times && stated.is_some_and(differs)
     }
 
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more

@@ -90,6 +90,15 @@ pub(super) fn mark(line: &str) -> Option<(ImportFormat, HeaderLine, &str)> {
     })
 }
 
+/// The begin of an output within a line, behind something else than `#`: the line in front of it was not ended.
+pub(super) fn banner_within(line: &str) -> Option<&str> {
+    let begins = line.match_indices('#').filter(|(at, _)| line[..*at].contains(|sign| sign != '#' && sign != ' '));
+    begins.map(|(at, _)| &line[at..]).find(|rest| {
+        let mark = mark(rest).map(|(_, mark, _)| mark);
+        matches!(mark, Some(HeaderLine::Test | HeaderLine::NamelessTest | HeaderLine::Program | HeaderLine::Ranks))
+    })
+}
+
 /// Meaning of a printed size in the two reduce-scatters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {

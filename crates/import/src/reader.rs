@@ -15,7 +15,7 @@ use collrules_rules::Collective;
 use crate::columns::{Columns, Role, TableFormat, quoted, short};
 use crate::facts::{Facts, collective_named};
 use crate::finding::{Finding, FindingCode, ImportError};
-use crate::formats::{HeaderLine, ImportFormat, mark};
+use crate::formats::{HeaderLine, ImportFormat, banner_within, mark};
 use crate::group::group;
 use crate::options::Options;
 use crate::raw::{BenchmarkOutput, Parsed, Raw};
@@ -89,6 +89,10 @@ impl Reader<'_> {
             self.blank.push(line);
             return Ok(());
         }
+        if let Some(banner) = banner_within(content) {
+            let what = "an output begins within the line, so that what is in front may be cut off; begin a line with";
+            return Err(ImportError::Doubtful(format!("{what} {}", short(banner))));
+        }
         let is_comment = content.starts_with('#');
         let is_table = self.output.format == Some(ImportFormat::Table);
         let may_be_header = is_comment || !self.has_text || self.output.format.is_some();
@@ -110,6 +114,10 @@ impl Reader<'_> {
             }
         } else if is_comment {
             self.end_stray();
+            if self.output.columns.as_ref().is_some_and(|columns| columns.contradicts_unit(content)) {
+                let what = "another unit than the header's; split the file, and give each part its unit in the header";
+                return Err(ImportError::Doubtful(format!("{} says {what}", short(content))));
+            }
             self.state(line, content);
         } else {
             self.row(line, content)?;

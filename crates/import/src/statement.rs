@@ -30,6 +30,14 @@ pub(super) enum Stated {
     Algorithm(Option<Collective>, Vec<String>),
     /// The component `tuned` carried the calls out.
     Tuned,
+    /// Settings under which another component than `tuned` carries the calls out.
+    Unserved(String),
+    /// Rules were in use.
+    Rules,
+    /// Whether forced algorithms and rules were in use.
+    Dynamic(bool),
+    /// A parameter of the forced algorithm of a collective, and its value.
+    Parameter(Collective, String, u64),
     /// A version of Open MPI.
     Version(String),
     /// Another library.
@@ -42,6 +50,16 @@ pub(super) enum Stated {
 const OPTION: &str = r"(\S*)\s+(-{1,2}np|--ntasks|--n|-n|-c)(?:\s*|=)(\d+)\b";
 /// `coll_tuned_bcast_algorithm 3`, `OMPI_MCA_coll_tuned_bcast_algorithm=3`.
 const FORCED: &str = r#"coll_tuned_([a-z_]+?)_algorithm["']?(?:\s*[=:]\s*|\s+)["']?(\w+)"#;
+
+/// `coll_tuned_priority 0`, `OMPI_MCA_coll_tuned_use_dynamic_rules=1`, `--mca coll ^tuned`, `OMPI_MCA_coll=^tuned`.
+const SETTING: &str =
+    r#"(?:\b|OMPI_MCA_)(coll_[a-z_0-9]+|mca\s+coll|OMPI_MCA_coll)["']?(?:\s*=\s*|\s+)["']?([\^\w/.,-]+)"#;
+/// `srun -N 4`, of which each node gets `--ntasks-per-node=8`.
+const NODES: &str = r"\s(?:-N|--nodes)(?:\s*|=)(\d+)\b";
+/// The hosts of mpirun.
+const HOSTS: &str = r"\s-{1,2}(?:host|H)(?:\s+|=)(\S+)";
+/// Ranks of each node: of all launchers, and of mpirun.
+const PER_NODE: &str = r"(?:--ntasks-per-node|-{1,2}npernode|-{1,2}ppn|-perhost)(?:\s+|=)(\d+)\b|\bppr:(\d+):node\b";
 
 /// The fact of a value.
 type Form = fn(&str) -> Option<Stated>;
@@ -64,7 +82,7 @@ const FORMS: [(&str, Form); 7] = [
     ),
     // `on 8 ranks`, `# 8 processes`.
     (
-        r"(?i)(?:\b(?:on|with|using|for|over|running)\s+|^#*\s*)(\d+)\s+(?:mpi\s+)?(?:ranks|processes|procs|tasks)\s*(?:$|[,;.:)])",
+        r"(?i)(?:\b(?:on|with|using|for|over|running)\s+|^[#=*-]*\s*)(\d+)\s+(?:mpi\s+)?(?:ranks|processes|procs|tasks)\s*(?:$|[,;.:)=*-]|(?:on|over|across)\s+(?:\d+\s+)?(?:nodes|hosts))",
         |count| Some(Stated::Ranks(count.parse().ok()?)),
     ),
     // `Open MPI 4.1.5`, `openmpi-4.1.5`.
@@ -80,10 +98,78 @@ const FORMS: [(&str, Form); 7] = [
 ];
 
 /// `OPTION`, `FORCED`, and the `FORMS`.
-static EXPRESSIONS: LazyLock<(Regex, Regex, [Regex; FORMS.len()])> = LazyLock::new(|| {
-    let compile = |text: &str| Regex::new(text).expect("an expression that a test compiles");
-    (compile(OPTION), compile(FORCED), FORMS.map(|(text, _)| compile(text)))
-});
+static EXPRESSIONS: LazyLock<(Regex, Regex, [Regex; FORMS.len()])> =
+    LazyLock::new(|| (compile(OPTION), compile(FORCED), FORMS.map(|(text, _)| compile(text))));
+/// `SETTING`.
+static SETTINGS: LazyLock<Regex> = LazyLock::new(|| compile(SETTING));
+/// `NODES`, `HOSTS`, `PER_NODE`.
+static PLACES: LazyLock<[Regex; 3]> = LazyLock::new(|| [NODES, HOSTS, PER_NODE].map(compile));
+
+fn compile(text: &str) -> Regex {
+    Regex::new(text).expect("an expression that a test compiles")
+}
+
+/// Priority of `tuned` unless it is set. [src coll_tuned_component.c]
+const TUNED_PRIORITY: i64 = 30;
+/// The highest default priority of the other components that every release has, `basic`. [src coll_basic_component.c]
+const BASIC_PRIORITY: i64 = 10;
+/// Components that pass blocking collectives of the communicators in question on, or have none.
+const PASSING: [&str; 8] = ["accelerator", "cuda", "demo", "inter", "libnbc", "monitoring", "self", "sync"];
+
+/// What the settings of a line say about who carried the calls out, and with which parameters.
+fn settings(text: &str) -> Vec<Stated> {
+    let mut facts = Vec::new();
+    let (mut tuned, mut other) = (TUNED_PRIORITY, (BASIC_PRIORITY, "basic"));
+    let (mut has_rules, mut is_dynamic) = (false, None);
+    for found in SETTINGS.captures_iter(text) {
+        let (Some(name), Some(value)) = (found.get(1), found.get(2)) else { continue };
+        let (name, value) = (name.as_str(), value.as_str());
+        let Some(name) = name.strip_prefix("coll_") else {
+            let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");
+            if is_listed == value.starts_with('^') {
+                facts.push(Stated::Unserved(format!("the components are {value}, without tuned")));
+            }
+            continue;
+        };
+        if let Some((component, priority)) = name.strip_suffix("_priority").zip(value.parse::<i64>().ok()) {
+            match component {
+                "tuned" => tuned = priority,
+                _ if PASSING.contains(&component) || priority <= other.0 => {}
+                _ => other = (priority, component),
+            }
+        } else if name == "tuned_use_dynamic_rules" {
+            is_dynamic = Some(!["0", "f", "false", "n", "no", "disabled"].contains(&value.to_lowercase().as_str()));
+        } else if name.ends_with("_dynamic_rules_filename") {
+            has_rules = true;
+        } else if let Some((collective, parameter)) =
+            name.strip_prefix("tuned_").and_then(|name| name.split_once("_algorithm_"))
+            && let (Some(collective), Ok(value @ 1..)) = (collective_named(collective), value.parse())
+        {
+            facts.push(Stated::Parameter(collective, parameter.to_owned(), value));
+        }
+    }
+    if tuned <= other.0 {
+        facts.push(Stated::Unserved(format!("{} has priority {}, and tuned {tuned}", other.1, other.0)));
+    }
+    facts.extend(is_dynamic.map(Stated::Dynamic));
+    facts.extend((has_rules && is_dynamic != Some(false)).then_some(Stated::Rules));
+    facts
+}
+
+/// The ranks of a command that says how many each node gets, and names or counts the nodes.
+fn placed_ranks(text: &str) -> Option<Ranks> {
+    let [nodes, hosts, per_node] = &*PLACES;
+    let number = |found: regex::Captures| found.iter().skip(1).flatten().next()?.as_str().parse::<u32>().ok();
+    let each = number(per_node.captures(text)?)?;
+    let counted = || number(nodes.captures(text)?);
+    let named = || {
+        let hosts = hosts.captures(text)?;
+        let names = hosts[1].split(',').map(|host| host.split(':').next().unwrap_or(host));
+        u32::try_from(names.collect::<std::collections::BTreeSet<_>>().len()).ok()
+    };
+    let count = if text.contains("srun") { counted() } else { named() };
+    each.checked_mul(count?).filter(|count| *count > 0).map(Ranks)
+}
 
 /// Programs with an option `-n` that is about something else.
 const OTHERS: [&str; 8] = ["head", "tail", "nice", "sed", "sort", "xargs", "echo", "cut"];
@@ -94,7 +180,8 @@ pub(super) fn read(line: u64, text: &str) -> Vec<Statement> {
     let forced = forced
         .captures_iter(text)
         .filter_map(|found| Some(Stated::Algorithm(Some(collective_named(&found[1])?), vec![found[2].to_lowercase()])));
-    let mut facts: Vec<Stated> = forced.chain(started_ranks(text).map(Stated::Ranks)).collect();
+    let ranks = started_ranks(text).or_else(|| placed_ranks(text)).map(Stated::Ranks);
+    let mut facts: Vec<Stated> = forced.chain(ranks).chain(settings(text)).collect();
     for (expression, (_, form)) in forms.iter().zip(FORMS) {
         let found = expression.captures(text).and_then(|found| found.iter().skip(1).flatten().next());
         let fact = found.and_then(|value| form(value.as_str()));
@@ -144,6 +231,7 @@ impl Statement {
     pub(super) fn replaces(&self, other: &Self) -> bool {
         match (&self.fact, &other.fact) {
             (Stated::Algorithm(own, _), Stated::Algorithm(others, _)) => own == others,
+            (Stated::Parameter(own, name, _), Stated::Parameter(others, other, _)) => (own, name) == (others, other),
             (own, others) => discriminant(own) == discriminant(others),
         }
     }
@@ -177,6 +265,24 @@ impl Statement {
                 let differs = named.map_or(is_number, |named| number(named) != number(candidate));
                 (is_about && differs)
                     .then(|| format!("it says another algorithm of {collective} than {candidate}, which is assumed"))
+            }
+            Stated::Unserved(why) => matches!(candidate, Candidate::Builtin | Candidate::Tuned(_))
+                .then(|| format!("coll/tuned did not carry out the calls, since {why}, but {candidate} is assumed")),
+            Stated::Rules => (candidate == Candidate::Builtin)
+                .then(|| "rules chose the algorithms, and Open MPI's own choice is assumed".to_owned()),
+            Stated::Dynamic(is_dynamic) => (!is_dynamic && matches!(candidate, Candidate::Tuned(_)))
+                .then(|| format!("without dynamic rules Open MPI forces no algorithm, and {candidate} is assumed")),
+            Stated::Parameter(of, name, value) => {
+                let Candidate::Tuned(choice) = candidate else { return None };
+                let assumed = match name.as_str() {
+                    "segmentsize" => choice.segsize,
+                    "tree_fanout" | "chain_fanout" => u64::from(choice.faninout),
+                    "max_requests" => u64::from(choice.max_requests),
+                    _ => return None,
+                };
+                let remedy = "--algorithm tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
+                (*of == collective && *value != assumed)
+                    .then(|| format!("it says {name} {value}, and {candidate} is assumed ({remedy})"))
             }
             Stated::Version(stated) => (stated.parse::<Release>() != Ok(release)).then(|| {
                 let family: Vec<&str> = stated.split('.').take(2).collect();
@@ -216,7 +322,31 @@ mod tests {
             ("OMPI_MCA_btl_tcp_progress=1.5", vec![]),
             ("algorithm selection took 3 s", vec![]),
             ("# 4 ranks, builtin", vec![ranks(4)]),
-            ("=== running on 12 processes ===", vec![]),
+            ("=== running on 12 processes ===", vec![ranks(12)]),
+            ("Running with 32 processes on 2 nodes", vec![ranks(32)]),
+            ("--- 32 ranks, binomial ---", vec![ranks(32)]),
+            ("8 processes on node n1", vec![]),
+            ("srun -N 4 --ntasks-per-node=8 ./osu_bcast", vec![ranks(32)]),
+            ("srun --nodes=2 --ntasks-per-node 8 -n 12 ./osu_bcast", vec![ranks(12)]),
+            ("srun --ntasks-per-node=8 ./osu_bcast", vec![]),
+            ("mpirun --host n1:32,n2:32 --map-by ppr:16:node ./osu_bcast", vec![ranks(32)]),
+            ("mpirun -H n1,n1,n2 -npernode 4 ./osu_bcast", vec![ranks(8)]),
+            ("mpirun -N 16 ./osu_bcast", vec![]),
+            ("--mca coll_tuned_use_dynamic_rules 1", vec![Stated::Dynamic(true)]),
+            ("OMPI_MCA_coll_tuned_use_dynamic_rules=0", vec![Stated::Dynamic(false)]),
+            ("OMPI_MCA_coll_tuned_dynamic_rules_filename=/x/rules.conf", vec![Stated::Rules]),
+            (
+                "--mca coll_tuned_use_dynamic_rules no --mca coll_tuned_dynamic_rules_filename r",
+                vec![Stated::Dynamic(false)],
+            ),
+            (
+                "--mca coll_tuned_bcast_algorithm_segmentsize 8192",
+                vec![Stated::Parameter(Collective::Bcast, "segmentsize".to_owned(), 8192)],
+            ),
+            ("--mca coll ^hcoll,ucc", vec![]),
+            ("coll = allreduce", vec![]),
+            ("--mca coll_hcoll_enable 0 --mca coll_tuned_priority 100 --mca coll_han_priority 50", vec![]),
+            ("OMPI_MCA_coll_sync_priority=100 --mca coll_han_priority 0", vec![]),
             ("=== running on 12 processes", vec![ranks(12)]),
             ("2 more processes have sent help message help-mpi-btl.txt", vec![]),
             ("# ( 2 additional processes waiting in MPI_Barrier)", vec![]),

@@ -745,3 +745,112 @@ fn versions_in_names_are_compared_with_the_release() {
         assert_eq!(outcome(options(), name, csv) != "refused", is_used, "{name}");
     }
 }
+
+/// Without a line end in front of a banner, times of allreduce became those of bcast.
+#[test]
+fn an_output_that_begins_within_a_line_is_not_taken_for_the_one_in_front() {
+    let first = "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n64 4.44\n262144 259.24";
+    let rows = "# Size       Avg Latency(us)\n64 5.32\n262144 311.08\n";
+    for banner in [
+        "# OSU MPI Allreduce Latency Test v7.4",
+        "  # OSU MPI Allreduce Latency Test v7.4",
+        "# MPI Allreduce Latency Test",
+        "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part",
+        "# Benchmarking Allreduce",
+        "# #processes = 32",
+        " [n1] a warning # OSU MPI Allreduce Latency Test v7.4",
+    ] {
+        assert_eq!(outcome(options(), "np16-a3.txt", &format!("{first}{banner}\n{rows}")), "refused", "{banner}");
+    }
+    let whole = outcome(options(), "bcast-np16-a3.txt", &format!("### OSU MPI Broadcast: a heading\n{first}\n"));
+    assert_eq!(whole, "16@64/tuned:3/0/0/0=4.44 16@262144/tuned:3/0/0/0=259.24");
+}
+
+/// Settings in front of an output under which something else ran than its name says.
+#[test]
+fn settings_that_contradict_the_candidate_refuse() {
+    let output = "# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n64 4.44\n262144 259.24\n";
+    let own = "16@64/builtin=4.44 16@262144/builtin=259.24";
+    let forced = "16@64/tuned:3/0/0/0=4.44 16@262144/tuned:3/0/0/0=259.24";
+    let (dynamic, rules) = ("--mca coll_tuned_use_dynamic_rules", "--mca coll_tuned_dynamic_rules_filename /x/r.conf");
+    let segments = "--mca coll_tuned_bcast_algorithm_segmentsize";
+    for (settings, of_default, of_forced) in [
+        ("--mca coll ^tuned", "refused", "refused"),
+        ("--mca coll basic,libnbc,self", "refused", "refused"),
+        ("--mca coll '^hcoll,tuned'", "refused", "refused"),
+        ("--mca coll ^hcoll", own, forced),
+        ("--mca coll tuned,basic,libnbc,self", own, forced),
+        ("-x OMPI_MCA_coll=^tuned", "refused", "refused"),
+        ("--mca coll_tuned_priority 0", "refused", "refused"),
+        ("--mca coll_hcoll_priority 100", "refused", "refused"),
+        ("--mca coll_adapt_priority 100", "refused", "refused"),
+        ("--mca coll_tuned_priority 101 --mca coll_adapt_priority 100", own, forced),
+        ("--mca coll_sync_priority 100", own, forced),
+        (rules, "refused", forced),
+        (&format!("{dynamic} 1 {rules}"), "refused", forced),
+        (&format!("{dynamic} 0 {rules}"), own, "refused"),
+        (&format!("{dynamic} 0"), own, "refused"),
+        (&format!("{dynamic} 1"), own, forced),
+        (&format!("{segments} 8192"), own, "refused"),
+        (&format!("{segments} 0"), own, forced),
+        ("--mca coll_tuned_bcast_algorithm_chain_fanout 2", own, "refused"),
+        ("--mca coll_tuned_reduce_algorithm_chain_fanout 2", own, forced),
+    ] {
+        let text = format!("mpirun -np 16 {settings} ./osu_bcast\n{output}");
+        assert_eq!(outcome(options(), "bcast-np16-a0.txt", &text), of_default, "{settings}");
+        assert_eq!(outcome(options(), "bcast-np16-a3.txt", &text), of_forced, "{settings}");
+    }
+    let exported =
+        "export OMPI_MCA_coll_tuned_use_dynamic_rules=1\nexport OMPI_MCA_coll_tuned_dynamic_rules_filename=/r";
+    assert_eq!(outcome(options(), "bcast-np16-a0.txt", &format!("{exported}\n{output}")), "refused");
+    for ranks in [
+        "+ srun -N 4 --ntasks-per-node=8 ./osu_bcast",
+        "mpirun --host n1:32,n2:32 --map-by ppr:16:node ./osu_bcast",
+        "Running with 32 processes on 2 nodes",
+        "=== 32 ranks, binomial ===",
+    ] {
+        assert_eq!(outcome(options(), "bcast-np16-a3.txt", &format!("{ranks}\n{output}")), "refused", "{ranks}");
+    }
+}
+
+/// Behind such lines ranks were sizes and sizes ranks.
+#[test]
+fn lines_about_the_columns_below_refuse() {
+    let rows = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nbcast,3,16,64,4.437\n";
+    let refused = |line: &str| outcome(options(), "a.csv", &format!("{rows}{line}\nbcast,3,64,32,5.325\n"));
+    assert_eq!(refused("\"collective,algorithm_id,message_bytes,comm_size,avg_latency_us\""), "refused");
+    assert_eq!(refused("message_bytes and comm_size are swapped below"), "refused");
+    assert_eq!(refused("now comm_size, then message_bytes"), "refused");
+    assert_eq!(refused("Terminated"), "16@64/tuned:3/0/0/0=4.44 64@32/tuned:3/0/0/0=5.33");
+}
+
+#[test]
+fn a_name_and_a_number_of_different_algorithms_refuse() {
+    for (algorithm, expected) in [
+        ("3,recursive_doubling", "16@64/tuned:3/0/0/0=4.44"),
+        ("4,ring", "16@64/tuned:4/0/0/0=4.44"),
+        ("3,ring", "refused"),
+        ("3,default", "refused"),
+        ("0,ring", "refused"),
+        ("0,default", "16@64/builtin=4.44"),
+        ("3,my_build", "16@64/tuned:3/0/0/0=4.44"),
+        ("3,tuned", "16@64/tuned:3/0/0/0=4.44"),
+    ] {
+        let text = format!(
+            "collective,algorithm_id,algorithm,comm_size,message_bytes,avg_latency_us\nallreduce,{algorithm},16,64,4.437\n"
+        );
+        assert_eq!(outcome(options(), "a.csv", &text), expected, "{algorithm}");
+    }
+}
+
+#[test]
+fn comments_that_contradict_the_unit_of_a_column_refuse() {
+    let rows = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nbcast,3,16,64,4.437\n";
+    let read = |comment: &str| outcome(options(), "a.csv", &format!("{rows}{comment}\nbcast,3,32,64,5.325\n"));
+    for comment in ["# times in ms", "# Latency is in seconds", "# unit: ms", "# all timings are ns"] {
+        assert_eq!(read(comment), "refused", "{comment}");
+    }
+    for comment in ["# times in us", "# took 3 ms in all", "# waited in s1 for a time"] {
+        assert_eq!(read(comment), "16@64/tuned:3/0/0/0=4.44 32@64/tuned:3/0/0/0=5.33", "{comment}");
+    }
+}
