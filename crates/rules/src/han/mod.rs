@@ -25,8 +25,8 @@ pub use write::write;
 pub const CONFUSED: &str = "this is a rules file for coll/han, which coll_tuned_dynamic_rules_filename does not read; \
                             coll_han_dynamic_rules_filename names it, with coll_han_use_dynamic_file_rules = 1";
 
-/// Returns true if a text was written for HAN, not for coll/tuned: outside of comments, the name of a component follows
-/// a number, or the counts are those of HAN's files. Rules of the two differ in their length, and coll/tuned's begin at
+/// Returns true if a text was written for HAN, not for coll/tuned: outside of comments there is the name of a topology level, the
+/// name of a component follows a number, or the counts are those of HAN's files. Rules of the two differ in their length, and coll/tuned's begin at
 /// message size 0, where a configuration of HAN has its size 1.
 pub fn is_han(source: &[u8]) -> bool {
     let lines = source.split(|byte| *byte == b'\n');
@@ -39,7 +39,8 @@ pub fn is_han(source: &[u8]) -> bool {
     let is_number = |word: &[u8]| word.iter().all(u8::is_ascii_digit);
     // A word within a complete file of coll/tuned is stray text.
     let has_components = words.windows(2).any(|pair| is_number(pair[0]) && HanComponent::is_name(pair[1]));
-    has_structure(&words) == Some(true) || has_components && is_classic(&words).is_none()
+    let is_level = |word: &&[u8]| Level::ALL.iter().any(|level| level.name().as_bytes().eq_ignore_ascii_case(word));
+    words.iter().any(is_level) || has_structure(&words) == Some(true) || has_components && is_classic(&words).is_none()
 }
 
 /// Reads the numbers of a text by the counts of classic files to their end.

@@ -168,6 +168,14 @@ fn numbers_wrap_and_names_end_as_in_c() {
 #[test]
 fn files_for_han_are_told_from_files_for_tuned() {
     assert!(is_han(SEEN.as_bytes()));
+    // HAN reads none of these.
+    for text in [
+        "1 bcast 1 global_communicator 1 4 1 0 han",
+        "1 BCAST 1 Global_Communicator 1 1 1 0 HAN",
+        "1 bcast 1 intra_node 0",
+    ] {
+        assert!(is_han(text.as_bytes()), "{text}");
+    }
     assert!(!is_han(b"1 7 1 # 0 han\n0 1\n0 6 0 0\n"));
     assert!(!is_han(b"tuned 1 7 1\n0 1\n0 6 0 0\n"));
     assert!(!is_han(b"{\"collectives\": {}}"));
