@@ -241,8 +241,14 @@ impl Column {
         let (last, others) = words.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
         let in_bytes = || plain_role(others).filter(|role| last == "b" && SIZES.contains(role));
         let found = plain_role(&words).or_else(in_bytes).map(|role| (role, 0.0));
-        let found =
-            found.or_else(|| Some((time_role(others)?, per_second(last)?))).or_else(|| Some((time_role(&words)?, 0.0)));
+        // `time_us`, and `time_us_mean`, where a single letter may be anything.
+        let timed = || {
+            let place =
+                words.iter().rposition(|word| (word == last || word.len() > 1) && per_second(word).is_some())?;
+            let others: Vec<String> = [&words[..place], &words[place + 1..]].concat();
+            Some((time_role(&others)?, per_second(&words[place])?))
+        };
+        let found = found.or_else(timed).or_else(|| Some((time_role(&words)?, 0.0)));
         let (role, per_second) = found.map_or((None, 0.0), |(role, per_second)| (Some(role), per_second));
         Self { name: name.trim().to_lowercase(), role, per_second, algorithm: None }
     }
@@ -417,7 +423,7 @@ fn time_role(words: &[String]) -> Option<Role> {
         [] if words.iter().any(|word| word != "t") => Role::Mean,
         ["loc", "tstart"] => Role::Begin,
         ["loc", "tend"] => Role::End,
-        ["avg" | "mean" | "average"] => Role::Mean,
+        ["avg" | "mean" | "average" | "geomean" | "gmean"] | ["geometric" | "trimmed", "mean"] => Role::Mean,
         ["median" | "med" | "p50"] => Role::Median,
         ["min" | "minimum"] => Role::Min,
         ["max" | "maximum"] => Role::Max,
@@ -493,6 +499,11 @@ mod tests {
             ("time [s]", Role::Mean, 1.0),
             ("latency", Role::Mean, 0.0),
             ("median_us", Role::Median, 1e6),
+            ("time_us_mean", Role::Mean, 1e6),
+            ("latency_us_median", Role::Median, 1e6),
+            ("geomean_us", Role::Mean, 1e6),
+            ("trimmed_mean_us", Role::Mean, 1e6),
+            ("time_us_max", Role::Max, 1e6),
             ("slowest_rank_ms", Role::Max, 1e3),
             ("max_over_ranks [us]", Role::Max, 1e6),
             ("NP_total", Role::Ranks, 0.0),
@@ -501,9 +512,18 @@ mod tests {
             let column = Column::named(header);
             assert_eq!((column.role, column.per_second), (Some(role), per_second), "{header}");
         }
-        for header in
-            ["std_us", "stddev", "p99_us", "percentile_99", "ci95_low_us", "var", "P50 Tail Lat(us)", "Std Dev [us]"]
-        {
+        for header in [
+            "std_us",
+            "time_us_std",
+            "latency_us_q1",
+            "stddev",
+            "p99_us",
+            "percentile_99",
+            "ci95_low_us",
+            "var",
+            "P50 Tail Lat(us)",
+            "Std Dev [us]",
+        ] {
             assert_eq!(Column::named(header).role, Some(Role::Spread), "{header}");
         }
         for header in ["", "b", "us", "note", "t", "vary", "Mbytes/sec"] {
