@@ -406,8 +406,9 @@ fn when_the_controller_dies_the_job_ends_and_the_run_is_gone_on_with() {
         run.check_samples();
         // The grid is done: another session adds what narrows crossovers at most, and makes rules of it.
         let measured = run.text();
-        let ran = run.collrules("tune").arg("--no-validate").output().unwrap();
-        Ran::from(ran).exits(0);
+        let ran = Ran::from(run.collrules("tune").args(["--no-validate", "--budget", "20s"]).output().unwrap());
+        // On a busy machine nothing may be decided.
+        assert!(matches!(ran.code, Some(0 | 13)), "{}", ran.stderr);
         assert!(run.text().starts_with(&measured) && run.out.join("report.html").is_file());
     });
 }
