@@ -16,7 +16,7 @@ use crate::han_rules::{CallRule, HanRule};
 use crate::units::Seconds;
 
 /// The version of `validation.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// A comparison of a rules file, as deployed, with the system without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
