@@ -397,19 +397,21 @@ impl CompleteFacts {
         Ok(Cell { collective, ranks, bytes: size.message(collective, ranks)? })
     }
 
-    /// Compares the name of an algorithm with its number, which stand on one row. Words that name no algorithm, and
+    /// Compares the name of an algorithm, or a candidate, with the number on the same row. Words that name no algorithm, and
     /// `tuned`, may be about something else.
     fn compare_name(&self, raw: &Raw, release: Release) -> Result<(), ImportError> {
         let Some(name) = raw.name.as_deref().filter(|name| *name != "tuned") else { return Ok(()) };
-        let named = CandidateName::read(name).candidate(release, self.collective);
         let number = |of: Candidate| of.choice().map(|choice| choice.algorithm);
-        match named.ok().filter(|named| number(*named) != number(self.candidate)) {
-            Some(named) => {
-                let what = format!("the row names {name}, which is {named}, and has the number of {}", self.candidate);
-                Err(ImportError::Doubtful(what).at(raw.line))
+        let differs = match CandidateName::read(name) {
+            CandidateName::Complete(named) => named != self.candidate,
+            _ => {
+                let named = CandidateName::read(name.trim_start_matches("tuned:"));
+                let named = named.candidate(release, self.collective);
+                named.is_ok_and(|named| number(named) != number(self.candidate))
             }
-            None => Ok(()),
-        }
+        };
+        let what = || format!("the row names {name}, and has the number of {}", self.candidate);
+        if differs { Err(ImportError::Doubtful(what()).at(raw.line)) } else { Ok(()) }
     }
 
     /// Compares what lines around an output state with what is assumed about its rows.

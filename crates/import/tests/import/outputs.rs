@@ -841,6 +841,19 @@ fn a_name_and_a_number_of_different_algorithms_refuse() {
         );
         assert_eq!(outcome(options(), "a.csv", &text), expected, "{algorithm}");
     }
+    for (candidate, expected) in [
+        ("3,tuned:3/0/0/0", "16@64/tuned:3/0/0/0=4.44"),
+        ("0,builtin", "16@64/builtin=4.44"),
+        ("3,tuned:3", "16@64/tuned:3/0/0/0=4.44"),
+        ("3,tuned:3/0/8192/0", "refused"),
+        ("3,tuned:6", "refused"),
+        ("3,builtin", "refused"),
+    ] {
+        let text = format!(
+            "collective,algorithm_id,candidate,comm_size,message_bytes,avg_latency_us\nallreduce,{candidate},16,64,4.437\n"
+        );
+        assert_eq!(outcome(options(), "a.csv", &text), expected, "{candidate}");
+    }
 }
 
 #[test]
