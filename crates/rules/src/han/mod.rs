@@ -25,9 +25,9 @@ pub use write::write;
 pub const CONFUSED: &str = "this is a rules file for coll/han, which coll_tuned_dynamic_rules_filename does not read; \
                             coll_han_dynamic_rules_filename names it, with coll_han_use_dynamic_file_rules = 1";
 
-/// Returns true if a text was written for HAN, not for coll/tuned: outside of comments there is the name of a topology level, the
-/// name of a component follows a number, or the counts are those of HAN's files. Rules of the two differ in their length, and coll/tuned's begin at
-/// message size 0, where a configuration of HAN has its size 1.
+/// Returns true if a text was written for HAN, not for coll/tuned: outside of comments there is the name of a topology
+/// level, the name of a component follows a number, or the counts are those of HAN's files. Rules of the two differ in
+/// their length, and coll/tuned's begin at message size 0, where a configuration of HAN has its size 1.
 pub fn is_han(source: &[u8]) -> bool {
     let lines = source.split(|byte| *byte == b'\n');
     let words: Vec<&[u8]> = lines
@@ -61,7 +61,8 @@ fn is_classic(words: &[&[u8]]) -> Option<()> {
 
 /// Reads words by the counts of HAN's files to their end, whatever the names; true if there are rules.
 fn has_structure(words: &[&[u8]]) -> Option<bool> {
-    let mut words = words.iter();
+    // The algorithm behind a component.
+    let mut words = words.iter().filter(|word| word[0] != b'@');
     let mut has_rules = false;
     let number = |word: Option<&&[u8]>| std::str::from_utf8(word?).ok()?.parse::<u64>().ok();
     for _ in 0..number(words.next())? {

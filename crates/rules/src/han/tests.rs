@@ -168,8 +168,9 @@ fn numbers_wrap_and_names_end_as_in_c() {
 #[test]
 fn files_for_han_are_told_from_files_for_tuned() {
     assert!(is_han(SEEN.as_bytes()));
-    // HAN reads none of these.
+    // Also those that HAN rejects, or that have no configuration, and one whose numbers alone are a file of coll/tuned.
     for text in [
+        "1 bcast 1 1 2 1 0 2 1 0 han @simple",
         "1 bcast 1 global_communicator 1 4 1 0 han",
         "1 BCAST 1 Global_Communicator 1 1 1 0 HAN",
         "1 bcast 1 intra_node 0",
