@@ -530,8 +530,8 @@ fn a_full_disk_loses_nothing_that_was_written() {
 /// never been full: the same files for jobs, the same settings and verdicts.
 #[test]
 fn a_full_disk_changes_no_result() {
-    const MEASURE: &str = "measure --simulate=settings --simulated-ppn 2 --simulated-slots 4 --np 2:4 --ops bcast,allreduce --sizes \
-                           4K:64K --budget none --only-settings --setting smsc=^cma --refine 0 --out";
+    const MEASURE: &str = "measure --simulate=settings --simulated-ppn 2 --simulated-slots 4 --np 2:4 --refine 0 \
+                           --ops bcast,allreduce --sizes 4K:64K --budget none --only-settings --setting smsc=^cma --out";
     let scratch = tempfile::tempdir().unwrap();
     let (out, measured) = (scratch.path().join("run"), scratch.path().join("measured"));
     let text = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();

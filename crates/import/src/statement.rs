@@ -34,7 +34,7 @@ pub(super) enum Stated {
     Unserved(String),
     /// Rules were in use.
     Rules,
-    /// Whether forced algorithms and rules were in use.
+    /// True if forced algorithms and rules were in use, false if Open MPI ignored them.
     Dynamic(bool),
     /// A parameter of the forced algorithm of a collective, and its value.
     Parameter(Collective, String, u64),
@@ -116,7 +116,7 @@ const BASIC_PRIORITY: i64 = 10;
 /// Components that pass blocking collectives of the communicators in question on, or have none.
 const PASSING: [&str; 8] = ["accelerator", "cuda", "demo", "inter", "libnbc", "monitoring", "self", "sync"];
 
-/// What the settings of a line say about who carried the calls out, and with which parameters.
+/// Facts that the settings of a line state: the component that ran the calls, rules, parameters of algorithms.
 fn settings(text: &str) -> Vec<Stated> {
     let mut facts = Vec::new();
     let (mut tuned, mut other) = (TUNED_PRIORITY, (BASIC_PRIORITY, "basic"));

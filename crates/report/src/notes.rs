@@ -15,6 +15,9 @@ use crate::plain;
 use crate::remarks::describe_unknown_han;
 use crate::summary::{Stretch, stretches};
 
+/// First line of files with rules for simulated machines.
+pub const SIMULATED_RULES: &str = "SIMULATED: these rules say nothing about any real machine.";
+
 /// The comments of a rules file made from findings. `tool` names the program and its version.
 pub fn notes(findings: &Findings, tool: &str) -> Notes {
     let mut notes = Notes {
@@ -28,7 +31,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
         findings.transport.iter().map(|it| format!("Messages went over {}.", plain::printable_line(&it.to_string()))),
     );
     if findings.simulated {
-        notes.header.insert(0, "SIMULATED: these rules say nothing about any real machine.".to_owned());
+        notes.header.insert(0, SIMULATED_RULES.to_owned());
     }
     notes.header.extend(findings.remarks.iter().filter_map(|remark| match remark {
         Remark::HanUnknown(collectives) => Some(describe_unknown_han(findings.release, collectives)),

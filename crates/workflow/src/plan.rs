@@ -46,7 +46,7 @@ const REFINEMENT: f64 = 0.15;
 const LEAST_BUDGET: f64 = 60.0;
 
 /// Starts of jobs for which the time of a comparison has to be enough.
-const LEAST_STARTS: f64 = 4.0;
+pub(crate) const LEAST_STARTS: f64 = 4.0;
 
 /// Smallest share of a budget with which what is undecided goes on.
 const REST: f64 = 0.02;

@@ -7,7 +7,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::tuning::{RulesFile, digest_of_rules, read_text_of};
 use collrules_record::{Manifest, Tuning};
-use collrules_report::notes::notes;
+use collrules_report::notes::{SIMULATED_RULES, notes};
 use collrules_rules::emit::{self, confirmation};
 use collrules_rules::{Behaviour, lines::Lines};
 use collrules_rules::{han, lint};
@@ -37,7 +37,7 @@ fn decide_han(run: &RunDir, findings: &Findings) -> Result<Option<RulesFile<han:
     if findings.han.is_empty() {
         return Ok(None);
     }
-    let simulated = findings.simulated.then(|| "SIMULATED: these rules say nothing about any real machine.".to_owned());
+    let simulated = findings.simulated.then(|| SIMULATED_RULES.to_owned());
     let measured = [
         format!("{TOOL}: calls that are faster than with HAN's default, measured on Open MPI {}.", findings.release),
         format!("`tuned` delegates calls to coll/tuned, whose rules for them are in {}.", rundir::RULES),

@@ -384,7 +384,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         Some(usual)
     }
 
-    /// The turns of so many jobs in a block.
+    /// Schedule of the turns of a block with this number of jobs.
     fn turn_schedule(&self, (stage, block): (Stage, u32), jobs: usize, subjects: usize) -> TurnSchedule {
         let Schedule { startup, budget, rounds_per_visit, max_rounds, .. } = self.schedule;
         TurnSchedule {

@@ -212,7 +212,7 @@ fn play(
     play_after(None, home, (stage, limit), script, interrupted)
 }
 
-/// The same after a step that ended then.
+/// Like [`play`], after an earlier step of the stage that ended at this time.
 fn play_after(
     ended: Option<&str>,
     home: &Path,

@@ -38,7 +38,7 @@ use collrules_tuner::comparison::MOST_BLOCKS;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::Reverted;
-use crate::plan::{AGAIN, BudgetShares};
+use crate::plan::{AGAIN, BudgetShares, LEAST_STARTS};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
@@ -474,7 +474,7 @@ impl RulesTask {
 
     /// Returns true if the time is not enough for two pairs of launches.
     fn is_too_short(&self, startup: Seconds) -> bool {
-        self.limit.is_some_and(|limit| limit.0 < 4.0 * startup.0)
+        self.limit.is_some_and(|limit| limit.0 < LEAST_STARTS * startup.0)
     }
 
     /// The remark that rules are not confirmed for lack of time.

@@ -153,7 +153,7 @@ fn batch_jobs_add_up() {
     assert!(gain > first + 0.1, "{first}, {gain} after {jobs} jobs");
 }
 
-/// With too little time for all sizes, those that a user named are measured, or missing in so many words.
+/// With too little time for all sizes, each size that a user named is measured, or counted as missing.
 #[test]
 fn named_sizes_are_measured_or_missing() {
     const SIZES: [u64; 9] = [1, 3, 40, 500, 6000, 70_000, 300_000, 800_000, 1_000_000];
