@@ -48,6 +48,42 @@ impl Estimate {
         self.map(ratio)
     }
 
+    /// The product of powers of ratios from the same launches, which may all be wrong in the same direction: its ends are the
+    /// products of the powers of their ends. None without ratios.
+    pub fn product_of_powers(factors: impl IntoIterator<Item = (f64, Self)>) -> Option<Self> {
+        let factors: Vec<(f64, Self)> = factors.into_iter().collect();
+        let product = |value: fn(&Self) -> Option<f64>| {
+            let logs = factors.iter().map(|(power, factor)| Some(power * value(factor)?.ln()));
+            logs.sum::<Option<f64>>().map(ratio)
+        };
+        Some(Self {
+            level: factors.first()?.1.level,
+            samples: factors.iter().map(|(_, factor)| factor.samples).min()?,
+            point: product(|it| Some(it.point))?,
+            low: product(|it| it.low),
+            high: product(|it| it.high),
+        })
+    }
+
+    /// The geometric mean of ratios from the same launches, see [`Self::product_of_powers`].
+    pub fn geometric_mean(ratios: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let ratios: Vec<Self> = ratios.into_iter().collect();
+        let power = 1.0 / ratios.len() as f64;
+        Self::product_of_powers(ratios.into_iter().map(|ratio| (power, ratio)))
+    }
+
+    /// The product of two ratios from different launches, with the level and samples of the other one.
+    #[must_use]
+    pub fn times(self, other: Self) -> Self {
+        let log_end = |end: fn(&Self) -> Option<f64>| {
+            let half = |it: &Self| Some((end(it)? / it.point).ln());
+            Some(half(&self)?.hypot(half(&other)?))
+        };
+        let (low, high) = (log_end(|it| it.low).map(|half| -half), log_end(|it| it.high));
+        let product = Self { point: 0.0, low, high, ..other }.exp();
+        product.map(|factor| factor * self.point * other.point)
+    }
+
     /// Half the width of the interval relative to the point; missing without an interval or a scale.
     pub fn relative_half_width(&self) -> Option<f64> {
         match (self.low, self.high) {
@@ -165,6 +201,23 @@ mod tests {
         let one = Estimate::mean([3.0], 0.95).expect("one");
         assert_eq!((one.low, one.high), (None, None));
         assert_eq!(Estimate::mean([0.0; 0], 0.95), None);
+    }
+
+    /// Ratios of the same launches are wrong together: their mean is no more certain than they are.
+    #[test]
+    fn means_of_dependent_ratios_are_as_uncertain_as_these() {
+        let ratio =
+            |point: f64| Estimate { point, low: Some(point / 1.2), high: Some(point * 1.2), level: 0.95, samples: 8 };
+        let close = |one: Option<f64>, other: f64| one.is_some_and(|one| (one / other - 1.0).abs() < 1e-12);
+        let mean = Estimate::geometric_mean([2.0, 8.0, 4.0].map(ratio)).expect("three");
+        assert!(close(Some(mean.point), 4.0) && close(mean.low, 4.0 / 1.2) && close(mean.high, 4.8), "{mean:?}");
+        let open = Estimate { low: None, samples: 3, ..ratio(1.0) };
+        let mean = Estimate::geometric_mean([ratio(4.0), open]).expect("two");
+        assert!(close(Some(mean.point), 2.0) && mean.low.is_none() && close(mean.high, 2.4) && mean.samples == 3);
+        assert_eq!(Estimate::geometric_mean([]), None);
+        let both = ratio(2.0).times(ratio(3.0));
+        let end = (2f64.sqrt() * 1.2f64.ln()).exp();
+        assert!(close(Some(both.point), 6.0) && close(both.low, 6.0 / end) && close(both.high, 6.0 * end), "{both:?}");
     }
 
     #[test]

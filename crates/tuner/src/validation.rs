@@ -68,14 +68,10 @@ fn fill_holes(cells: &mut [ValidatedCell], min_difference: f64) {
     let holes = before.windows(3).zip(cells.iter_mut().skip(1)).filter(|(around, _)| is_hole(around));
     for (around, hole) in holes {
         let weights = [0.25, 0.5, 0.25];
-        let log = |cell: &ValidatedCell| cell.speedup.point.ln();
-        let half = |cell: &ValidatedCell| cell.speedup.low.map(|low| log(cell) - low.ln());
-        let point: f64 = around.iter().zip(weights).map(|(cell, weight)| weight * log(cell)).sum();
-        let squares = around.iter().zip(weights).map(|(cell, weight)| Some((weight * half(cell)?).powi(2)));
-        let Some(half) = squares.sum::<Option<f64>>().map(f64::sqrt) else { continue };
-        if point > half && point >= min_difference.ln_1p() {
-            let (low, high) = (Some(point - half), Some(point + half));
-            hole.speedup = Estimate { point, low, high, ..hole.speedup }.exp();
+        let speedups = weights.into_iter().zip(around.iter().map(|cell| cell.speedup));
+        let Some(Estimate { point, low, high, .. }) = Estimate::product_of_powers(speedups) else { continue };
+        if low.is_some_and(|low| low > 1.0) && point >= 1.0 + min_difference {
+            hole.speedup = Estimate { point, low, high, ..hole.speedup };
             hole.verdict = Outcome::Faster;
         }
     }
@@ -111,10 +107,9 @@ pub fn describe_check(
     let must_exclude = subjects.iter().any(|it| it.demand == ArmDemand::ExcludeLoss);
     let cells: Vec<ValidatedCell> = subjects.iter().filter_map(|it| describe_cell(it, &known, outcome(it))).collect();
     let failed = list_failed(compared, arm, is_under);
-    let is_tried =
-        |cell: &Cell| cells.iter().any(|tried| tried.cell == *cell) || failed.iter().any(|failed| failed.cell == *cell);
-    let untried = ruled.iter().copied().filter(|cell| !is_tried(cell)).collect();
     let round = Round { pairs: result.map_or(0, |result| result.pairs), cells, failed, ..Round::default() };
+    let tried = round.known();
+    let untried = ruled.iter().copied().filter(|cell| !tried.contains(cell)).collect();
     Check { condition, round, max_loss, must_exclude, untried }
 }
 
@@ -137,14 +132,14 @@ fn reach_of_phases(differences: &[f64], level: f64) -> f64 {
 /// the stretches are apart, and contain the variance between stretches, pooled over a class of sizes. What was faster remains so
 /// if the later stretch points to a gain, and both together show one; differences of less than 1 us have to be shown in both.
 pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteria) {
-    let again = |cell: &ValidatedCell| later.cells.iter().find(|again| again.cell == cell.cell);
+    let again: BTreeMap<Cell, &ValidatedCell> = later.cells.iter().map(|again| (again.cell, again)).collect();
     let mut differences: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for (cell, again) in round.cells.iter().filter_map(|cell| Some((cell, again(cell)?))) {
+    for (cell, again) in round.cells.iter().filter_map(|cell| Some((cell, again.get(&cell.cell)?))) {
         let difference = (cell.speedup.point / again.speedup.point).ln();
         differences.entry(class(cell.cell.bytes)).or_default().push(difference);
     }
     for cell in &mut round.cells {
-        let Some(again) = again(cell) else { continue };
+        let Some(again) = again.get(&cell.cell) else { continue };
         let phases = reach_of_phases(&differences[&class(cell.cell.bytes)], cell.speedup.level);
         let is_large = |it: &ValidatedCell| (it.without.point - it.with.point).abs() >= PHASE;
         let is_large = is_large(cell) && is_large(again);
