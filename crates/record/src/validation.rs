@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::condition::Condition;
 use crate::criteria::Middle;
-use crate::estimate::{Estimate, geometric_mean};
+use crate::estimate::{Estimate, geometric_mean, median};
 use crate::file::Digests;
 use crate::file::FormatVersion;
 use crate::han_rules::{CallRule, HanRule};
@@ -393,6 +393,13 @@ impl Round {
     /// The number of cells with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.cells.iter().filter(|cell| cell.verdict == outcome).count()
+    }
+
+    /// The smallest difference, as a share, that is seen for half of the cells; none without intervals.
+    pub fn resolution(&self) -> Option<f64> {
+        let widths = self.cells.iter().filter_map(|cell| Some((cell.speedup.high? / cell.speedup.low?).sqrt()));
+        let mut widths: Vec<f64> = widths.filter(|width| width.is_finite()).collect();
+        Some(median(&mut widths)? - 1.0)
     }
 
     /// The geometric mean of the speedups; 1 without cells.
