@@ -12,7 +12,7 @@ use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::reason::KeepReason;
 use collrules_record::settings::{Finalist, Guard, RulesUse, SettingsFindings};
 use collrules_record::tree::{LeafGain, Tree};
-use collrules_record::validation::{Check, Outcome, Round, ValidatedCell, Validation};
+use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
 use collrules_record::{Bytes, CallRule, Candidate, Cell, Estimate, HanRules, Ranks, Tuning};
 use collrules_rules::table::all_builtin;
 use collrules_rules::words::counted;
@@ -156,22 +156,19 @@ pub(crate) struct GainRange {
 }
 
 /// The results of fresh launches by cell.
-struct Checked<'a> {
-    removed: BTreeSet<Cell>,
-    lost: BTreeSet<Cell>,
-    open: BTreeSet<Cell>,
+struct Checked {
+    /// Verdicts on all cells whose rule is still there.
+    verdicts: BTreeMap<Cell, Outcome>,
     /// Conditions that removed a rule: the first under which it loses, and the first of all.
     reasons: BTreeMap<Cell, (Option<Condition>, Condition)>,
-    /// Results of rules under the settings of the tuning.
-    under: BTreeMap<Cell, &'a ValidatedCell>,
+    /// Rules that were removed under the settings of the tuning.
     removed_under: BTreeSet<Cell>,
 }
 
-impl<'a> Checked<'a> {
-    fn new(validation: &Validation, under: Option<&'a Round>) -> Self {
-        let checks = || validation.checks.iter();
+impl Checked {
+    fn new(validation: &Validation, under: Option<&Round>) -> Self {
         let mut reasons: BTreeMap<Cell, (Option<Condition>, Condition)> = BTreeMap::new();
-        for check in checks() {
+        for check in &validation.checks {
             let slower = check.round.cells.iter().filter(|it| it.verdict == Outcome::Slower).map(|it| it.cell);
             let failed = check.round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
             let lost: BTreeSet<Cell> = slower.chain(failed).collect();
@@ -181,11 +178,8 @@ impl<'a> Checked<'a> {
             }
         }
         Self {
-            removed: validation.removed(),
-            lost: checks().flat_map(Check::losses).collect(),
-            open: checks().flat_map(Check::unexcluded).collect(),
+            verdicts: validation.verdicts(under),
             reasons,
-            under: index(under),
             removed_under: under.iter().flat_map(|round| round.repaired.iter().copied()).collect(),
         }
     }
@@ -203,11 +197,6 @@ impl<'a> Checked<'a> {
             (Outcome::Faster, None) => Removal::Shared,
         }
     }
-}
-
-/// The results of a round by cell.
-fn index(round: Option<&Round>) -> BTreeMap<Cell, &ValidatedCell> {
-    round.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it)).collect()
 }
 
 /// State and speedup of all message sizes that were measured or compared.
@@ -251,7 +240,7 @@ impl<'a> Gains<'a> {
             cells.extend(round.cells.iter().map(|cell| (cell.cell, compared(cell))));
             let failed = round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
             cells.extend(failed.map(|cell| {
-                let is_gone = checked.removed.contains(&cell) || !gains.have_rules();
+                let is_gone = !checked.verdicts.contains_key(&cell) || !gains.have_rules();
                 let state = if is_gone { SizeState::Removed(Removal::Slower) } else { SizeState::Slower };
                 (cell, CellGain { state, speedup: None })
             }));
@@ -313,12 +302,7 @@ impl<'a> Gains<'a> {
 
     /// The gain by fresh launches; `files` are the rules, with the release that determines what they look up, or none if they
     /// are what was compared.
-    fn compared_gain(
-        &self,
-        checked: &Checked<'_>,
-        found: &ValidatedCell,
-        files: Option<(&Tuning, Release)>,
-    ) -> CellGain {
+    fn compared_gain(&self, checked: &Checked, found: &ValidatedCell, files: Option<(&Tuning, Release)>) -> CellGain {
         let cell = found.cell;
         if !found.is_ruled() {
             return CellGain::DEFAULT;
@@ -327,17 +311,15 @@ impl<'a> Gains<'a> {
             let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
             (choice, tuning.han_rule(cell)) != found.rule()
         });
-        if checked.removed.contains(&cell) || is_changed {
+        let Some(verdict) = checked.verdicts.get(&cell).filter(|_| !is_changed) else {
             return CellGain { state: SizeState::Removed(checked.find_removal(found)), speedup: None };
-        }
+        };
         if !self.have_rules() {
             return CellGain::DEFAULT;
         }
-        let state = match checked.under.get(&cell).map_or(found.verdict, |it| it.verdict) {
+        let state = match verdict {
             Outcome::Slower => SizeState::Slower,
-            _ if checked.lost.contains(&cell) => SizeState::Slower,
             Outcome::Undecided => SizeState::Undecided,
-            _ if checked.open.contains(&cell) => SizeState::Undecided,
             Outcome::Faster => SizeState::Faster,
             Outcome::Same => SizeState::Level,
         };
@@ -350,14 +332,15 @@ impl<'a> Gains<'a> {
         let Self { chosen: Some(chosen), whole, .. } = *self else { return };
         let guarded: BTreeMap<&str, _> =
             whole.unwrap_or(chosen).guarded.iter().map(|guarded| (guarded.name.as_str(), guarded)).collect();
-        let under = index(chosen.under.as_ref());
+        let under: BTreeMap<Cell, Estimate> =
+            chosen.under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it.speedup)).collect();
         for (cell, gain) in &mut self.cells {
             let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
             self.asked.extend(guarded.is_asked_for.then_some(*cell));
             let under = under.get(cell);
             match under.filter(|_| gain.state.has_rule()) {
                 Some(_) if whole.is_some() => gain.speedup = Some(guarded.speedup),
-                Some(under) => gain.speedup = Some(guarded.speedup.times(under.speedup)),
+                Some(under) => gain.speedup = Some(guarded.speedup.times(*under)),
                 None if gain.state.has_rule() => *gain = CellGain { state: SizeState::NotCompared, speedup: None },
                 None => *gain = CellGain { state: SizeState::Settings(guarded.guard), speedup: Some(guarded.speedup) },
             }
@@ -534,7 +517,7 @@ fn find_holes(ruled: &[Cell], (table, han): (&RuleTable, &HanRules), release: Re
 #[cfg(test)]
 mod tests {
     use collrules_record::HanRule;
-    use collrules_record::validation::FailedCell;
+    use collrules_record::validation::{Check, FailedCell};
     use collrules_rules::steps::Steps;
 
     use super::*;

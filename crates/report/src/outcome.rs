@@ -9,7 +9,7 @@ use collrules_record::profile::weight::Weight;
 use collrules_record::remark::Remark;
 use collrules_record::settings::{RulesUse, SettingsFindings};
 use collrules_record::units::Seconds;
-use collrules_record::validation::Validation;
+use collrules_record::validation::{Outcome, Validation};
 use collrules_rules::words::{counted, first_lines, listed};
 
 use crate::context::Context;
@@ -138,7 +138,7 @@ fn count_unreached(findings: &Findings) -> usize {
 /// The verdict on compared rules.
 pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> TuningVerdict {
     let fates = gains.fates();
-    let open = validation.unconfirmed().len();
+    let open = validation.verdicts(None).into_values().filter(|verdict| *verdict == Outcome::Undecided).count();
     let unreached = validation.round.unreached;
     let sizes = |count| counted(count, "size");
     if let Some(control) = validation.control_that_is_off().filter(|_| !validation.loses()) {
