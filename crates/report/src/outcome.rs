@@ -14,7 +14,7 @@ use collrules_rules::words::{counted, first_lines, listed};
 
 use crate::context::Context;
 use crate::document::SIMULATED;
-use crate::gains::{GainRange, Gains, is_same_communicator};
+use crate::gains::{GainRange, Gains, SizeState, is_same_communicator};
 use crate::summary::sizes;
 use crate::words::{describe_control, ratio, times};
 use crate::{plain, quality, settings};
@@ -144,7 +144,8 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
     if let Some(control) = validation.control_that_is_off().filter(|_| !validation.loses()) {
         return verdict(VerdictWord::NotConfirmed, describe_control(control));
     }
-    match (validation.is_confirmed(), fates.confirmed) {
+    let timed = gains.count(|state| state.is_confirmed() && state != SizeState::Between);
+    match (validation.is_confirmed(), timed) {
         (true, 0) if fates.dropped + fates.undecided == 0 => {
             verdict(VerdictWord::NoDifference, "no size that was compared has a rule")
         }
@@ -152,7 +153,7 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
             verdict(VerdictWord::Undecided, format!("no rule is left; {} had no clear result", sizes(fates.undecided)))
         }
         (true, 0) => verdict(VerdictWord::NoDifference, "no rule is confirmed; the default stays for all calls"),
-        (true, confirmed) => verdict(VerdictWord::Confirmed, format!("the rules for {}", sizes(confirmed))),
+        (true, timed) => verdict(VerdictWord::Confirmed, format!("the rules for {}", sizes(timed))),
         (false, _) if validation.loses() => {
             verdict(VerdictWord::NotConfirmed, "the file makes calls slower, or they fail")
         }
