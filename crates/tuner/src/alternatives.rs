@@ -20,7 +20,7 @@ fn with(assumption: Assumption, cells: &[JudgedCell], built: &TableBuild, terms:
     let mut judged = judged_under(cells, &terms);
     bar_other_bits(&mut judged, terms.placement, &terms);
     let other = build(&judged, &terms);
-    let differs = |cell: &&JudgedCell| other.served(terms.release, cell) != built.served(terms.release, cell);
+    let differs = |cell: &&JudgedCell| other.in_use(terms.release, cell) != built.in_use(terms.release, cell);
     let changed = judged.iter().filter(differs).count();
     (changed > 0).then(|| Alternative {
         assumption,

@@ -33,14 +33,14 @@ pub(crate) fn optimal(
     encodings: &[Encoding<'_>],
     terms: &Terms<'_>,
 ) -> (BTreeMap<Collective, Steps<Sizes>>, Vec<Crossover>) {
-    let mut serving = BTreeMap::new();
+    let mut candidates = BTreeMap::new();
     let mut crossovers = Vec::new();
     for encoding in encodings {
         // Each site offers a choice within the bound, so there is a solution; without one the builtin stays.
         let Some(layout) = fewest_rules(&encoding.problem) else { continue };
         let (steps, changes) = place::place(encoding, &layout, terms);
-        serving.insert(encoding.collective, steps);
+        candidates.insert(encoding.collective, steps);
         crossovers.extend(changes);
     }
-    (serving, crossovers)
+    (candidates, crossovers)
 }
