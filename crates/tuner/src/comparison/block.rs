@@ -135,7 +135,7 @@ pub fn speedups(
         .into_iter()
         .map(|(settings, over)| (logs_by_block(blocks, &settings, &over, &|_| 1.0), (settings, over)))
         .filter(|(logs, _)| !logs.is_empty())
-        .map(|(logs, pair)| (pair, Replicates::of_pairs(None, logs)))
+        .map(|(logs, pair)| (pair, Replicates { cell: None, groups: vec![logs] }))
         .unzip();
     let tests = test_all(&subjects).into_iter();
     pairs.into_iter().zip(tests.map(|test| test.estimate(LEVEL).exp())).collect()

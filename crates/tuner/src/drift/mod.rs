@@ -48,7 +48,8 @@ pub fn default_times<'a>(launches: impl IntoIterator<Item = &'a ArmLaunch>, cond
 /// Tests which times changed: of each cell that was timed then and now, and of all together.
 pub fn changes(then: &DefaultTimes, now: &DefaultTimes, criteria: DriftCriteria) -> (Vec<DriftPoint>, Option<Shift>) {
     let cells: Vec<Cell> = now.keys().copied().filter(|cell| then.contains_key(cell)).collect();
-    let replicates = |cell: &Cell| Replicates::of_groups(*cell, vec![then[cell].clone(), now[cell].clone()]);
+    let replicates =
+        |cell: &Cell| Replicates { cell: Some(*cell), groups: vec![then[cell].clone(), now[cell].clone()] };
     let launches: Vec<Replicates> = cells.iter().map(replicates).collect();
     let mut tests = test_all(&launches);
     let together = together(&launches);
@@ -75,7 +76,7 @@ fn together(cells: &[Replicates]) -> Option<TestedMean> {
     let cells: Vec<&Replicates> = cells.iter().filter(|cell| launches(cell) == common).collect();
     let groups: Vec<LaunchLogs> = (0..2).map(|day| common_means(cells.iter().map(|cell| &cell.groups[day]))).collect();
     let several = cells.len() > 1 && groups.iter().all(|logs| !logs.is_empty());
-    let mean = several.then(|| test_all(&[Replicates { cell: None, groups, per_round: 1.0 }]))?.pop();
+    let mean = several.then(|| test_all(&[Replicates { cell: None, groups }]))?.pop();
     mean.filter(|mean| mean.degrees > 0.0)
 }
 
