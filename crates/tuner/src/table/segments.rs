@@ -1,5 +1,7 @@
 //! Exact dynamic programmes over the lookup bytes of communicator sizes that share their rules.
 
+use std::collections::BTreeMap;
+
 use super::problem::{Site, TableProblem, weight};
 
 /// Sums over the cells of some sites: the secondary objective after the number of rules.
@@ -11,70 +13,36 @@ pub(super) struct Cost {
 
 impl Cost {
     pub(super) const NONE: Self = Self { lost: 0.0, unproven: 0 };
-    pub(super) const IMPOSSIBLE: Self = Self { lost: f64::INFINITY, unproven: 0 };
+    const IMPOSSIBLE: Self = Self { lost: f64::INFINITY, unproven: 0 };
 
     pub(super) fn plus(self, other: Self) -> Self {
         Self { lost: self.lost + other.lost, unproven: self.unproven + other.unproven }
     }
-
-    pub(super) fn is_possible(self) -> bool {
-        self.lost.is_finite()
-    }
 }
 
-/// The sites of blocks that share their rules, joined by lookup bytes, with the cost of each choice.
-#[derive(Clone, Debug, Default)]
+/// The cost of each choice at the lookup bytes of blocks that share their rules.
+#[derive(Clone, Debug)]
 pub(super) struct Joined {
-    positions: Vec<u64>,
-    /// Cost for each position and choice.
-    costs: Vec<Cost>,
+    sites: BTreeMap<u64, Vec<Cost>>,
     choices: usize,
 }
 
 impl Joined {
     pub(super) fn new(choices: usize) -> Self {
-        Self { choices, ..Self::default() }
+        Self { sites: BTreeMap::new(), choices }
     }
 
     /// Adds a block. A choice remains possible at a position if every block measured there offers it within the bound.
     pub(super) fn add(&mut self, block: &[Site]) {
-        let mut joined = Self::new(self.choices);
-        let mut old = 0;
         for site in block {
-            while old < self.positions.len() && self.positions[old] < site.at {
-                joined.push(self.positions[old], self.at(old));
-                old += 1;
-            }
+            let before = self.sites.get(&site.at);
             let mut costs = vec![Cost::IMPOSSIBLE; self.choices];
-            let shared = self.positions.get(old) == Some(&site.at);
             for offer in site.offers.iter().filter(|offer| offer.within) {
                 let own = Cost { lost: offer.cost, unproven: offer.unproven };
-                costs[offer.choice] = if shared { own.plus(self.at(old)[offer.choice]) } else { own };
+                costs[offer.choice] = before.map_or(own, |before| own.plus(before[offer.choice]));
             }
-            old += usize::from(shared);
-            joined.push(site.at, &costs);
+            self.sites.insert(site.at, costs);
         }
-        for place in old..self.positions.len() {
-            joined.push(self.positions[place], self.at(place));
-        }
-        *self = joined;
-    }
-
-    fn push(&mut self, position: u64, costs: &[Cost]) {
-        self.positions.push(position);
-        self.costs.extend_from_slice(costs);
-    }
-
-    fn at(&self, place: usize) -> &[Cost] {
-        &self.costs[place * self.choices..(place + 1) * self.choices]
-    }
-
-    fn places(&self) -> usize {
-        self.positions.len()
-    }
-
-    fn with_positions(&self, choices: Vec<usize>) -> Vec<(u64, usize)> {
-        self.positions.iter().copied().zip(choices).collect()
     }
 }
 
@@ -89,32 +57,25 @@ pub(super) fn better(one: SolutionValue, other: SolutionValue) -> bool {
     }
 }
 
-/// The fewest ranges, and then the least cost, with all choices from one class.
-pub(super) fn fewest(problem: &TableProblem, joined: &Joined) -> SolutionValue {
-    let values = problem.classes.iter().filter_map(|class| sweep(joined, class, None));
-    values.reduce(|best, value| if value < best { value } else { best })
-}
-
-/// Like [`fewest`], but returns the choice at each position.
-pub(super) fn fewest_choices(problem: &TableProblem, joined: &Joined) -> Option<Vec<(u64, usize)>> {
-    let solutions = problem.classes.iter().filter_map(|class| {
-        let mut taken = Vec::new();
-        Some((sweep(joined, class, Some(&mut taken))?, taken))
-    });
-    let (_, taken) = solutions.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
-    Some(joined.with_positions(taken))
+/// The fewest ranges, and then the least cost, with all choices from one class; with the choice at each position.
+pub(super) fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Vec<(u64, usize)>)> {
+    let solutions = problem.classes.iter().filter_map(|class| sweep(joined, class));
+    let (value, choices) = solutions.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
+    Some((value, joined.sites.keys().copied().zip(choices).collect()))
 }
 
 /// Makes one pass from small to large: finds for each choice the best solution up to the position that ends with it.
 ///
 /// Either the previous range continues, or the best of all solutions ends and a new range begins. Both are optimal
 /// parts of an optimal whole (Bellman), since what follows depends on the last choice alone.
-fn sweep(joined: &Joined, class: &[usize], taken: Option<&mut Vec<usize>>) -> SolutionValue {
+fn sweep(joined: &Joined, class: &[usize]) -> Option<((u32, Cost), Vec<usize>)> {
+    if joined.sites.is_empty() {
+        return Some(((0, Cost::NONE), Vec::new()));
+    }
     let mut before: Vec<SolutionValue> = Vec::new();
     // For each position and choice, the index in the class of the choice before.
-    let mut origins: Vec<u32> = Vec::new();
-    for place in 0..joined.places() {
-        let costs = joined.at(place);
+    let mut origins: Vec<usize> = Vec::with_capacity(joined.sites.len() * class.len());
+    for (place, costs) in joined.sites.values().enumerate() {
         let cheapest = least(&before);
         let mut now = Vec::with_capacity(class.len());
         for (own, choice) in class.iter().enumerate() {
@@ -129,32 +90,24 @@ fn sweep(joined: &Joined, class: &[usize], taken: Option<&mut Vec<usize>>) -> So
                 (value, origin) = (stay, own);
             }
             let cost = costs[*choice];
-            now.push(value.filter(|_| cost.is_possible()).map(|(rules, sum)| (rules, sum.plus(cost))));
-            if taken.is_some() {
-                origins.push(origin as u32);
-            }
+            now.push(value.filter(|_| cost.lost.is_finite()).map(|(rules, sum)| (rules, sum.plus(cost))));
+            origins.push(origin);
         }
         before = now;
     }
-    let Some(mut last) = least(&before) else { return if joined.places() == 0 { Some((0, Cost::NONE)) } else { None } };
-    let value = before[last];
-    if let Some(taken) = taken {
-        for place in (0..joined.places()).rev() {
-            taken.push(class[last]);
-            last = origins[place * class.len() + last] as usize;
-        }
-        taken.reverse();
+    let mut last = least(&before)?;
+    let value = before[last]?;
+    let mut taken = Vec::with_capacity(joined.sites.len());
+    for origins in origins.chunks(class.len()).rev() {
+        taken.push(class[last]);
+        last = origins[last];
     }
-    value
+    taken.reverse();
+    Some((value, taken))
 }
 
-/// Index of the best value, the first of equals.
+/// Index of the best value, the first of equals; none if there is no solution.
 fn least(values: &[SolutionValue]) -> Option<usize> {
-    let mut best: Option<usize> = None;
-    for place in 0..values.len() {
-        if better(values[place], best.and_then(|best| values[best])) {
-            best = Some(place);
-        }
-    }
-    best
+    let best = (0..values.len()).reduce(|best, at| if better(values[at], values[best]) { at } else { best });
+    best.filter(|best| values[*best].is_some())
 }

@@ -1,44 +1,31 @@
 //! An exact dynamic programme over the communicator sizes of a collective.
 
 use super::problem::{BlockSpan, TableProblem};
-use super::segments::{Cost, Joined, SolutionValue, better, fewest, fewest_choices};
+use super::segments::{Cost, Joined, SolutionValue, better, fewest};
 
 /// The fewest rules with every site within the bound, and then the least cost.
 pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
     let blocks = problem.blocks.len();
-    let mut best: Vec<SolutionValue> = vec![None; blocks + 1];
-    let mut origin = vec![0; blocks + 1];
-    best[0] = Some((0, Cost::NONE));
+    // For each number of blocks, the best rules of the first ones, with their last span.
+    let mut best: Vec<(SolutionValue, Option<BlockSpan>)> = vec![(None, None); blocks + 1];
+    best[0].0 = Some((0, Cost::NONE));
     for first in 0..blocks {
-        let Some((rules, cost)) = best[first] else { continue };
+        let Some((rules, cost)) = best[first].0 else { continue };
         let mut joined = Joined::new(problem.choices);
         let last = if problem.merge { blocks } else { first + 1 };
         for end in first + 1..=last {
             joined.add(&problem.blocks[end - 1]);
             // If these blocks have no common rules, adding blocks does not help.
-            let Some((more, extra)) = fewest(problem, &joined) else { break };
+            let Some(((more, extra), choices)) = fewest(problem, &joined) else { break };
             let value = Some((rules + more, cost.plus(extra)));
-            if better(value, best[end]) {
-                best[end] = value;
-                origin[end] = first;
+            if better(value, best[end].0) {
+                best[end] = (value, Some(BlockSpan { first, end, choices }));
             }
         }
     }
-    best[blocks]?;
-    spans(problem, &origin)
-}
-
-/// Follows the origins from the last block to the first.
-fn spans(problem: &TableProblem, origin: &[usize]) -> Option<Vec<BlockSpan>> {
-    let mut spans = Vec::new();
-    let mut end = problem.blocks.len();
-    while end > 0 {
-        let first = origin[end];
-        let mut joined = Joined::new(problem.choices);
-        problem.blocks[first..end].iter().for_each(|block| joined.add(block));
-        spans.push(BlockSpan { first, end, choices: fewest_choices(problem, &joined)? });
-        end = first;
-    }
+    best[blocks].0?;
+    let from = |end: usize| best[end].1.clone();
+    let mut spans: Vec<BlockSpan> = std::iter::successors(from(blocks), |span| from(span.first)).collect();
     spans.reverse();
     Some(spans)
 }
