@@ -16,7 +16,7 @@ use collrules_record::{Candidate, Cell};
 use collrules_rules::Release;
 use collrules_tuner::Observations;
 use collrules_tuner::judging::{
-    CellTimings, Competitors, GainSite, NeighbourAxis, PointTimings, around, judge, lift_bars,
+    CellTimings, Competitors, GainSite, NeighbourAxis, PointTimings, adjust, around, judge, lift_bars,
 };
 
 /// A choice counts as slower than the builtin if it takes more than this multiple of its time.
@@ -89,7 +89,7 @@ pub(crate) fn replay(
     let statistic = known.statistic();
     let known_cells = known.cells_with(Competitors::Candidates)?;
     let (before, after) = (times(&known_cells), times(&unseen.cells_with(Competitors::Candidates)?));
-    let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default());
+    let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default(), |p| adjust(p.concat()));
     lift_bars(&mut judged, criteria);
     let mut ours = BTreeMap::new();
     let mut promises = BTreeMap::new();

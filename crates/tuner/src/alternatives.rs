@@ -6,7 +6,7 @@ use collrules_record::tree::Alternative;
 use crate::build::{TableBuild, build};
 use crate::terms::Terms;
 use crate::tree::mean_gain;
-use crate::verdict::{JudgedCell, bar_other_bits, judged_under};
+use crate::verdict::{JudgedCell, judged_under};
 
 /// The rules under each assumption that is not made, if they differ.
 pub(crate) fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Vec<Alternative> {
@@ -17,8 +17,7 @@ pub(crate) fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &Ter
 fn with(assumption: Assumption, cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Option<Alternative> {
     let mut terms = *terms;
     terms.policy.assumptions = terms.policy.assumptions.with(assumption);
-    let mut judged = judged_under(cells, &terms);
-    bar_other_bits(&mut judged, terms.placement, &terms);
+    let judged = judged_under(cells, &terms);
     let other = build(&judged, &terms);
     let differs = |cell: &&JudgedCell| other.served(terms.release, cell) != built.served(terms.release, cell);
     let changed = judged.iter().filter(differs).count();

@@ -19,7 +19,7 @@ use crate::remarks::{remarks, short_launches};
 use crate::repair::keep_reverted;
 use crate::terms::Terms;
 use crate::tree::tree;
-use crate::verdict::{JudgedCell, bar_other_bits, judge};
+use crate::verdict::{JudgedCell, judge_layout};
 use crate::view::{Displaced, View, displaced};
 
 /// Finds the calls for which an algorithm should replace the builtin, and the algorithm.
@@ -69,8 +69,7 @@ pub(crate) fn analyze_in(
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
     let short = short_launches(&cells, observations.expected_launches());
-    let mut own = judge(cells, statistic, release, criteria, policy.assumptions);
-    bar_other_bits(&mut own, terms.placement, terms);
+    let own = judge_layout(cells, terms.placement, terms);
     let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
         (own, 0, Vec::new())
     } else {
@@ -142,8 +141,7 @@ fn layouts_in<'a>(
     let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
     for laid in terms.layouts {
         let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, terms.release))?;
-        let mut cells = judge(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
-        bar_other_bits(&mut cells, laid.placement, terms);
+        let cells = judge_layout(cells, laid.placement, terms);
         layouts.push(LayoutVerdicts::new(laid.placement, laid.run, cells));
     }
     Ok(layouts)

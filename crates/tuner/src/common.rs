@@ -10,9 +10,10 @@ use collrules_record::criteria::Criteria;
 use collrules_record::estimate::mean;
 use collrules_record::findings::PointFinding;
 
+use crate::evidence::JudgedPoint;
 use crate::statistics::{Score, adjust, stratified};
 use crate::terms::{Block, Terms};
-use crate::verdict::{JudgedCell, JudgedPoint, resolved};
+use crate::verdict::{JudgedCell, resolved};
 
 /// Candidates other than the builtin that all sizes of a block may use.
 pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Candidate>>;

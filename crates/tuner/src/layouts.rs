@@ -14,10 +14,10 @@ use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Ranks};
 use collrules_rules::Collective;
 
-use crate::evidence::Basis;
+use crate::evidence::{Basis, JudgedPoint};
 use crate::statistics::Score;
 use crate::terms::Terms;
-use crate::verdict::{JudgedCell, JudgedPoint, decide_again, is_harmless};
+use crate::verdict::{JudgedCell, decide_again, is_harmless};
 
 /// Offset between the launch numbers of two layouts, larger than any number of launches.
 const LAUNCHES: u32 = 1 << 20;
@@ -149,22 +149,8 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> O
         points.iter().map(of).sum::<Option<f64>>().map(f64::exp)
     };
     let time = joined(points.iter().map(|(view, point)| (view.weight, Some(point.finding.time))))?;
-    let mut judged = JudgedPoint {
-        finding: PointFinding {
-            candidate,
-            time,
-            gain: None,
-            expected: None,
-            p_value: None,
-            q_value: None,
-            stalls: points.iter().find_map(|(_, point)| point.finding.stalls),
-        },
-        shortfall: Some(Shortfall::NoGain),
-        basis: Basis::default(),
-        cautious: None,
-        bar: None,
-        risk: false,
-    };
+    let mut judged = JudgedPoint::new(candidate, time);
+    judged.finding.stalls = points.iter().find_map(|(_, point)| point.finding.stalls);
     if candidate == Candidate::Builtin {
         return Some(judged);
     }

@@ -12,8 +12,9 @@ use collrules_rules::Collective;
 
 use crate::build::TableBuild;
 use crate::cells::CellTimings;
+use crate::evidence::JudgedPoint;
 use crate::terms::{Block, Terms};
-use crate::verdict::{JudgedCell, JudgedPoint};
+use crate::verdict::JudgedCell;
 
 /// Remarks on data, candidates and rules, in this order.
 pub(crate) fn remarks(cells: &[JudgedCell], built: &TableBuild, left_out: usize, terms: &Terms<'_>) -> Vec<Remark> {

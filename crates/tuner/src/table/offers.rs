@@ -8,9 +8,10 @@ use collrules_rules::hazard::interoperate;
 
 use super::problem::{BUILTIN, Offer, Site, TableProblem};
 use crate::common::{Convincing, convincing_choices};
+use crate::evidence::JudgedPoint;
 use crate::repair::covers;
 use crate::terms::Terms;
-use crate::verdict::{JudgedCell, JudgedPoint, complexity, is_harmless};
+use crate::verdict::{JudgedCell, complexity, is_harmless};
 use crate::weights::Weights;
 
 /// The problem of one collective.
