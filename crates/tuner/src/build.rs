@@ -57,8 +57,10 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
         for (block, cells) in encoding.blocks.iter().enumerate() {
             for cell in *cells {
                 let at = cell.cell.lookup_bytes(terms.release);
+                // A reverted choice is no alternative.
                 let log_regret = encoding.log_regret(block, at, built.served(terms.release, cell));
-                built.log_regrets.insert(cell.cell, log_regret.unwrap_or(0.0));
+                let log_regret = log_regret.filter(|_| !terms.is_reverted(cell.cell)).unwrap_or(0.0);
+                built.log_regrets.insert(cell.cell, log_regret);
             }
         }
     }

@@ -36,16 +36,10 @@ pub struct Repair {
 /// Keeps the builtin in cells whose timings select a reverted choice.
 pub(crate) fn keep_reverted(cells: &mut [JudgedCell], terms: &Terms<'_>) {
     for cell in cells.iter_mut().filter(|cell| cell.verdict.candidate() != Candidate::Builtin) {
-        let at = cell.cell.lookup_bytes(terms.release);
-        if terms.reverted.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
+        if terms.is_reverted(cell.cell) {
             cell.verdict = Verdict::Keep { why: KeepReason::NotConfirmed };
         }
     }
-}
-
-/// Returns true if calls with this number of ranks and lookup bytes are reverted.
-pub(crate) fn covers(range: &RevertedRange, collective: Collective, ranks: Ranks, at: u64) -> bool {
-    range.collective == collective && range.ranks.holds(ranks) && within(range.lookup.0, range.lookup.1, at)
 }
 
 /// The rules of both files.
