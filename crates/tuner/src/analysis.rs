@@ -44,7 +44,7 @@ pub fn analyze_under(
     source: &str,
 ) -> Result<Findings, TunerError> {
     let terms = Terms {
-        planned: observations.planned(),
+        planned: &observations.planned,
         weights: observations.weights(),
         ..Terms::new(observations.statistic(), release, criteria, policy)
     };
@@ -68,7 +68,7 @@ pub(crate) fn analyze_in(
     if cells.is_empty() {
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
-    let short = short_launches(&cells, observations.expected_launches());
+    let short = short_launches(&cells, observations.expected_launches);
     let own = judge_layout(cells, terms.placement, terms);
     let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
         (own, 0, Vec::new())

@@ -54,15 +54,6 @@ pub struct CellTimings {
     pub dropped: BTreeSet<Candidate>,
 }
 
-/// Points whose timing ended early.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Ends {
-    /// Failed points, with the first reason.
-    pub(crate) disqualified: BTreeMap<(Cell, Candidate), String>,
-    /// Points that were clearly slower than others.
-    pub(crate) dropped: BTreeSet<(Cell, Candidate)>,
-}
-
 impl Timing {
     fn turn(&self) -> (u32, u32, u32) {
         (self.launch, self.visit, self.round)
@@ -159,36 +150,10 @@ impl CellTimings {
     /// Returns true if nothing is left to time: the builtin failed, or all other timed candidates were beaten or
     /// failed.
     pub(crate) fn finished(&self) -> bool {
-        let ended = |candidate: &Candidate| {
-            self.dropped.contains(candidate) || self.disqualified.iter().any(|(failed, _)| failed == candidate)
-        };
-        let mut competitors =
-            self.series.iter().map(|series| &series.candidate).filter(|it| **it != Candidate::Builtin);
-        self.builtin_failed() || competitors.all(ended)
+        let ended = |it: Candidate| self.dropped.contains(&it) || self.failure(it).is_some();
+        let mut candidates = self.series.iter().map(|series| series.candidate);
+        self.builtin_failed() || candidates.all(|it| it == Candidate::Builtin || ended(it))
     }
-}
-
-/// Sorts points into cells, by collective, communicator size and message size. Cells without timings, in which every
-/// candidate failed, are included.
-pub(crate) fn by_cell(points: Vec<(Cell, PointTimings)>, ends: &Ends) -> Vec<CellTimings> {
-    let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
-    let empty = |cell| CellTimings { cell, series: Vec::new(), disqualified: Vec::new(), dropped: BTreeSet::new() };
-    for (cell, series) in points {
-        cells.entry(cell).or_insert_with(|| empty(cell)).series.push(series);
-    }
-    for ((cell, candidate), why) in &ends.disqualified {
-        cells.entry(*cell).or_insert_with(|| empty(*cell)).disqualified.push((*candidate, why.clone()));
-    }
-    for (cell, candidate) in &ends.dropped {
-        // A cell without timings gives no information.
-        if let Some(timings) = cells.get_mut(cell) {
-            timings.dropped.insert(*candidate);
-        }
-    }
-    for cell in cells.values_mut() {
-        cell.series.sort_unstable_by_key(|series| series.candidate);
-    }
-    cells.into_values().collect()
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub fn analyze_among(
         placements.flat_map(|placement| placement.handable(release)).collect();
     let terms = Terms {
         reverted,
-        planned: observations.planned(),
+        planned: &observations.planned,
         weights: observations.weights(),
         handable: &handable,
         layouts,

@@ -12,7 +12,7 @@ use collrules_record::{Bytes, Candidate, Cell, Pattern, Ranks, Seconds};
 use collrules_rules::Collective;
 use polars::prelude::*;
 
-use crate::cells::{CellTimings, Ends, PointTimings, Timing, by_cell};
+use crate::cells::{CellTimings, PointTimings, Timing};
 use crate::error::TunerError;
 use crate::view::{Competitors, View};
 use crate::weights::{Weights, normalized};
@@ -27,8 +27,10 @@ pub struct Observations {
     ends: Vec<PointEnd>,
     statistic: Statistic,
     left_out: usize,
-    expected_launches: u32,
-    planned: Vec<Cell>,
+    /// The planned number of launches; 0 if it is unknown.
+    pub(crate) expected_launches: u32,
+    /// The planned cells; empty if they are unknown.
+    pub(crate) planned: Vec<Cell>,
     weights: BTreeMap<Cell, f64>,
 }
 
@@ -169,36 +171,37 @@ impl Observations {
         self.left_out
     }
 
-    /// Returns the planned number of launches; 0 if it is unknown.
-    pub(crate) fn expected_launches(&self) -> u32 {
-        self.expected_launches
-    }
-
-    /// Returns the planned cells; empty if they are unknown.
-    pub(crate) fn planned(&self) -> &[Cell] {
-        &self.planned
-    }
-
     /// The timings of these candidates and the builtin, by cell, in the order of measurement.
     pub fn cells_with(&self, competitors: Competitors) -> Result<Vec<CellTimings>, TunerError> {
         self.cells_in(&View { competitors, ..View::default() })
     }
 
-    /// The timings that count in a view, by cell and by the candidate that they count for.
+    /// The timings that count in a view, by cell and by the candidate that they count for. Cells in which every candidate
+    /// failed are included.
     pub(crate) fn cells_in(&self, view: &View) -> Result<Vec<CellTimings>, TunerError> {
-        let mut ends = Ends::default();
+        let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
+        for (cell, series) in self.points(view)? {
+            cells.entry(cell).or_insert_with(|| CellTimings::new(cell)).series.push(series);
+        }
         for (_, (cell, candidate), ended) in &self.ends {
             let Some(candidate) = view.counts_as(*cell, *candidate) else { continue };
             match ended {
                 EndReason::Disqualified(why) => {
-                    ends.disqualified.entry((*cell, candidate)).or_insert_with(|| why.clone());
+                    let timings = cells.entry(*cell).or_insert_with(|| CellTimings::new(*cell));
+                    let is_first = timings.failure(candidate).is_none();
+                    timings.disqualified.extend(is_first.then(|| (candidate, why.clone())));
                 }
+                // A cell without timings gives no information.
                 EndReason::Dropped(_) => {
-                    ends.dropped.insert((*cell, candidate));
+                    cells.get_mut(cell).map(|timings| timings.dropped.insert(candidate));
                 }
             }
         }
-        Ok(by_cell(self.points(view)?, &ends))
+        for cell in cells.values_mut() {
+            cell.series.sort_unstable_by_key(|series| series.candidate);
+            cell.disqualified.sort_by_key(|(candidate, _)| *candidate);
+        }
+        Ok(cells.into_values().collect())
     }
 
     /// The timings of each point, in no particular order of points.
