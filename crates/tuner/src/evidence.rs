@@ -8,8 +8,7 @@ use collrules_record::reason::{Bar, Shortfall};
 
 use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
 use crate::stalls::stalling;
-use crate::statistics::{Score, launch_variance, standard_error};
-use crate::statistics::{mann_whitney, mann_whitney_score, signed_rank, signed_rank_score};
+use crate::statistics::{Score, launch_variance, mann_whitney_test, signed_rank_test, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub const LEAST_VISITS: usize = 6;
@@ -113,20 +112,16 @@ fn against(
         // At a low confidence level a few values would have an interval, but an unreliable one.
         gain = gain.map(|gain| Estimate { low: None, high: None, ..gain });
     }
-    let (p_value, score) = match (statistic, &means) {
-        _ if !tested => (None, None),
-        (_, Some(means)) => (means.p_value, Some(means.score)),
-        (Statistic::RankMaximum, None) => {
-            let losses: Vec<f64> = visits.iter().map(|log_gain| -log_gain).collect();
-            (Some(signed_rank(&losses)), Some(signed_rank_score(&losses)))
-        }
+    let test = || match &means {
+        Some(means) => Some((means.p_value?, means.score)),
         // Each launch of a table times one candidate, so the pairs are not really paired.
-        (Statistic::RankAverage | Statistic::SlowestRankSummary, None) => {
-            let times_of = |series: &PointTimings| series.launch_medians().into_values().collect();
-            let (times, reference): (Vec<f64>, Vec<f64>) = (times_of(series), times_of(builtin));
-            (Some(mann_whitney(&times, &reference)), Some(mann_whitney_score(&times, &reference)))
+        None if statistic.is_summary() => {
+            let [times, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<_>>());
+            Some(mann_whitney_test(&times, &reference))
         }
+        None => Some(signed_rank_test(&visits.iter().map(|log_gain| -log_gain).collect::<Vec<_>>())),
     };
+    let (p_value, score) = if tested { test() } else { None }.unzip();
     let launches = log_gains(&pairs, criteria.middle, |pair| pair.launch);
     // Pairs come from launches of the builtin, so equal numbers mean equal launches.
     let every_launch = launches.len() == builtin.launches().len();
