@@ -142,8 +142,8 @@ pub fn speedups(
 }
 
 /// The log speedups of each subject by the number of the block.
-pub(super) fn by_subject(
-    blocks: &[ArmBlock],
+pub(super) fn by_subject<'a>(
+    blocks: impl IntoIterator<Item = &'a ArmBlock>,
     settings: &Settings,
     over: &Settings,
 ) -> BTreeMap<ArmSubject, LaunchLogs> {
@@ -163,42 +163,21 @@ pub(super) fn mean_log_speedups(
     references: &[Settings],
 ) -> BTreeMap<Settings, BTreeMap<ArmSubject, f64>> {
     let default = Settings::new();
-    let mean_over = |settings: &Settings, over: &Settings, blocks: &[&ArmBlock]| -> BTreeMap<ArmSubject, f64> {
-        let mut logs: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
-        let all = blocks.iter().flat_map(|block| block.log_speedups(settings, over));
-        all.for_each(|(subject, log)| logs.entry(subject).or_default().push(log));
-        logs.into_iter().map(|(subject, logs)| (subject, mean(logs))).collect()
+    let mean_over = |settings: &Settings, over: &Settings, blocks: &mut dyn Iterator<Item = &ArmBlock>| {
+        let logs = by_subject(blocks, settings, over).into_iter();
+        logs.map(|(subject, logs)| (subject, mean(logs.values()))).collect::<BTreeMap<ArmSubject, f64>>()
     };
-    let all: Vec<&ArmBlock> = blocks.iter().collect();
     let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
     let means = |settings: &Settings| {
         let own = || blocks.iter().zip(references).filter(|(block, _)| block.launches.contains_key(settings));
         let reference = own().next_back().map_or(&default, |(_, reference)| reference);
         if reference.is_empty() || reference == settings {
-            return mean_over(settings, &default, &all);
+            return mean_over(settings, &default, &mut blocks.iter());
         }
-        let same: Vec<&ArmBlock> = own().filter(|(_, it)| *it == reference).map(|(block, _)| block).collect();
-        let of_reference = mean_over(reference, &default, &all);
-        let over = mean_over(settings, reference, &same).into_iter();
+        let of_reference = mean_over(reference, &default, &mut blocks.iter());
+        let mut same = own().filter(|(_, it)| *it == reference).map(|(block, _)| block);
+        let over = mean_over(settings, reference, &mut same).into_iter();
         over.filter_map(|(subject, log)| Some((subject.clone(), log + of_reference.get(&subject)?))).collect()
     };
     combinations.into_iter().map(|settings| (settings.clone(), means(settings))).collect()
-}
-
-/// The standard deviation between blocks of the log speedup over the default of each subject, pooled over combinations: none
-/// if all have a single block.
-pub(super) fn deviations(blocks: &[ArmBlock]) -> BTreeMap<ArmSubject, f64> {
-    let default = Settings::new();
-    let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
-    let mut pooled: BTreeMap<ArmSubject, (f64, f64)> = BTreeMap::new();
-    for settings in combinations {
-        for (subject, logs) in by_subject(blocks, settings, &default) {
-            let centre = mean(logs.values());
-            let (squares, degrees) = pooled.entry(subject).or_default();
-            *squares += logs.values().map(|log| (log - centre).powi(2)).sum::<f64>();
-            *degrees += logs.len() as f64 - 1.0;
-        }
-    }
-    let known = pooled.into_iter().filter(|(_, (_, degrees))| *degrees > 0.0);
-    known.map(|(subject, (squares, degrees))| (subject, (squares / degrees).sqrt())).collect()
 }
