@@ -1,15 +1,16 @@
 //! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::error::Error;
 use std::io::Cursor;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use collrules_record::findings::Statistic;
-use collrules_record::rundir::check_head;
-use collrules_record::sample::{COLUMNS, EndReason, TableTiming, check_time};
+use collrules_record::rundir::{check_head, samples_text};
+use collrules_record::sample::{COLUMNS, EndReason, TableTiming, TimedRow, check_time};
 use collrules_record::{Bytes, Candidate, Cell, Pattern, Ranks, Seconds};
-use collrules_rules::Collective;
 use polars::prelude::*;
 
 use crate::cells::{CellTimings, PointTimings, Timing};
@@ -71,30 +72,11 @@ impl Observations {
 
     /// Reads the timings of a foreign table: one value per launch, over calls and ranks as the statistic says.
     pub fn from_timings(timings: &[TableTiming], statistic: Statistic) -> Result<Self, TunerError> {
-        let mut texts = HashMap::new();
-        for timing in timings {
-            texts.entry(timing.candidate).or_insert_with(|| timing.candidate.to_string());
-        }
-        let candidates = timings.iter().map(|timing| texts.get(&timing.candidate).map(String::as_str));
-        let candidates = Categorical32Chunked::from_str_iter("candidate".into(), text_once(), candidates)?;
-        let collectives = timings.iter().map(|timing| Some(timing.cell.collective.name()));
-        let collectives = Categorical32Chunked::from_str_iter("collective".into(), text_once(), collectives)?;
-        let column = |name: &str, value: fn(&TableTiming) -> u32| {
-            UInt32Chunked::from_iter_values(name.into(), timings.iter().map(value)).into_column()
+        let row = |timing: &TableTiming| {
+            let &TableTiming { cell, candidate, launch, time } = timing;
+            TimedRow { launch, round: 0, cell, candidate, max: Some(time), min: None, mean: Some(time) }
         };
-        let bytes = timings.iter().map(|timing| timing.cell.bytes.0);
-        let seconds = timings.iter().map(|timing| timing.time.0);
-        let columns = vec![
-            collectives.into_series().into_column(),
-            column("comm_size", |timing| timing.cell.ranks.0),
-            UInt64Chunked::from_iter_values("message_bytes".into(), bytes).into_column(),
-            candidates.into_series().into_column(),
-            column("launch", |timing| timing.launch),
-            column("visit", |_| 0),
-            column("round", |_| 0),
-            Float64Chunked::from_iter_values("seconds".into(), seconds).into_column(),
-        ];
-        Self::new(DataFrame::new(timings.len(), columns)?, Vec::new(), statistic)
+        Self::from_samples_of(&samples_text(timings.iter().map(row)), statistic)
     }
 
     /// Sets the planned number of launches, so that a remark can name launches without timings.
@@ -219,7 +201,7 @@ impl Observations {
         let point = |group: GroupsIndicator<'_>| {
             let first = group.first() as usize;
             let cell = Cell {
-                collective: collective(text_at(collectives, first))?,
+                collective: parse(text_at(collectives, first))?,
                 ranks: Ranks(ranks[first]),
                 bytes: Bytes(bytes[first]),
             };
@@ -332,11 +314,11 @@ fn ends(rows: &DataFrame) -> Result<Vec<PointEnd>, TunerError> {
     let launches = rows.column("launch")?.u32()?;
     let mut ends = Vec::new();
     for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
-        let ended: EndReason = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
+        let ended: EndReason = parse(ended.unwrap_or_default())?;
         let (Some(launch), Some(ranks), Some(bytes)) = (launches.get(row), ranks.get(row), bytes.get(row)) else {
             return Err(TunerError::Samples(format!("the point that ended with `{ended}` lacks its launch or sizes")));
         };
-        let collective = collective(text_at(collectives, row))?;
+        let collective = parse(text_at(collectives, row))?;
         let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
         ends.push((launch, (cell, parse(text_at(candidates, row))?), ended));
     }
@@ -349,16 +331,8 @@ fn text_at(column: &Categorical32Chunked, row: usize) -> &str {
     code.and_then(|code| column.get_mapping().cat_to_str(code)).unwrap_or_default()
 }
 
-fn collective(name: &str) -> Result<Collective, TunerError> {
-    name.parse().map_err(to_samples_error)
-}
-
-fn parse(candidate: &str) -> Result<Candidate, TunerError> {
-    candidate.parse().map_err(to_samples_error)
-}
-
-fn to_samples_error(error: impl std::error::Error) -> TunerError {
-    TunerError::Samples(error.to_string())
+fn parse<T: FromStr<Err: Error>>(text: &str) -> Result<T, TunerError> {
+    text.parse().map_err(|error: T::Err| TunerError::Samples(error.to_string()))
 }
 
 #[cfg(test)]
