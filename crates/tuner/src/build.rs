@@ -9,7 +9,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
 
-use crate::table::{Sizes, encodings, optimal};
+use crate::table::{Sizes, encodings, fewest_rules, place};
 use crate::terms::{Block, Terms};
 use crate::verdict::JudgedCell;
 
@@ -34,14 +34,17 @@ pub(crate) struct TableBuild {
 /// Builds the rule table from cells in order of collective, communicator size and message size.
 pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
     let encodings = encodings(cells, terms);
-    let (serving, crossovers) = optimal(&encodings, terms);
     let shared: BTreeSet<_> = encodings.iter().filter(|encoding| encoding.shared).map(|it| it.collective).collect();
-    let mut built = TableBuild { crossovers, ..TableBuild::default() };
-    for (collective, steps) in &serving {
-        built.table.set(*collective, choices(steps));
-        built.han.set(*collective, handed(*collective, steps, terms));
+    let mut built = TableBuild::default();
+    for encoding in &encodings {
+        // Each site offers a choice within the bound, so there is a solution; without one the builtin stays.
+        let Some(spans) = fewest_rules(&encoding.problem) else { continue };
+        let (steps, crossovers) = place(encoding, &spans, terms);
+        built.crossovers.extend(crossovers);
+        built.table.set(encoding.collective, choices(&steps));
+        built.han.set(encoding.collective, handed(encoding.collective, &steps, terms));
+        built.serving.insert(encoding.collective, steps);
     }
-    built.serving = serving;
     let of_block = cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for block in of_block.filter(|block| shared.contains(&block[0].cell.collective)) {
         let Cell { collective, ranks, .. } = block[0].cell;

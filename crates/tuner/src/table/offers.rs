@@ -6,9 +6,8 @@ use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 use collrules_rules::hazard::interoperate;
 
-use super::problem::{BUILTIN, Offer, Site, TableProblem};
+use super::solve::{BUILTIN, Offer, Site, TableProblem};
 use crate::common::{Convincing, convincing_choices};
-use crate::evidence::JudgedPoint;
 use crate::terms::Terms;
 use crate::verdict::{JudgedCell, complexity, is_harmless};
 use crate::weights::Weights;
@@ -25,16 +24,6 @@ pub(crate) struct Encoding<'a> {
     /// True if all message sizes have to share one choice, or choices that interoperate.
     pub(crate) shared: bool,
     weights: Weights<'a>,
-}
-
-/// Measured gain: builtin time over candidate time.
-pub(crate) fn gain(point: &JudgedPoint) -> Option<f64> {
-    point.finding.gain.map(|gain| gain.point).filter(|gain| gain.is_finite() && *gain > 0.0)
-}
-
-/// Expected gain, corrected for the luck of the fastest measurement.
-fn expected(point: &JudgedPoint) -> Option<f64> {
-    point.finding.expected.filter(|gain| gain.is_finite() && *gain > 0.0).or_else(|| gain(point))
 }
 
 /// An offer before choices are numbered.
@@ -152,7 +141,7 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
         let block = (cell.cell.collective, cell.cell.ranks);
         let stalls = point.finding.stalls.is_some() && !terms.criteria.accept_stalls;
         let choosable = terms.can_serve(block, candidate) && point.bar.is_none() && !stalls;
-        let Some(gain) = expected(point).filter(|_| choosable) else { continue };
+        let Some(gain) = point.finding.expected.filter(|_| choosable) else { continue };
         let proven = match convincing {
             Some(convincing) => convincing.contains(&candidate),
             None => point.shortfall.is_none(),

@@ -15,7 +15,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release};
 
 use super::offers::Encoding;
-use super::problem::BlockSpan;
+use super::solve::BlockSpan;
 use crate::crossover::{boundary, interval};
 use crate::terms::Terms;
 use crate::verdict::JudgedCell;
@@ -25,7 +25,7 @@ pub(crate) type Sizes = Steps<Candidate>;
 
 /// Returns the candidates for a collective by communicator size and lookup bytes, and the sizes at which a choice
 /// changes.
-pub(super) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<'_>) -> (Steps<Sizes>, Vec<Crossover>) {
+pub(crate) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<'_>) -> (Steps<Sizes>, Vec<Crossover>) {
     let mut steps = Steps::constant(Steps::constant(Candidate::Builtin));
     let mut placed: Vec<(Ranks, usize)> = Vec::new();
     let at = |ranks: Ranks| u64::from(ranks.0);
