@@ -8,11 +8,12 @@ use collrules_record::estimate::Estimate;
 use collrules_record::findings::{PointFinding, Statistic, Verdict};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::{Candidate, Cell, Placement, Policy};
+use collrules_record::{Candidate, Cell, Placement, Policy, Ranks};
 use collrules_rules::bits::Keep;
-use collrules_rules::{Choice, Release};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Choice, Collective, Release, RuleTable, hazard, registry};
 
-use crate::bars::bar;
 use crate::cells::CellTimings;
 use crate::evidence::{JudgedPoint, weigh, widen};
 use crate::neighbours::correct;
@@ -153,6 +154,43 @@ pub(crate) fn decide_again(cells: &mut [JudgedCell], criteria: Criteria, mut cha
     }
 }
 
+/// Returns the reason why a candidate must not be chosen for a collective on this number of ranks, if there is one.
+///
+/// A candidate that failed at one message size is barred at all of them: the failure may depend on the size in ways
+/// that the grid does not show.
+fn bar(
+    release: Release,
+    collective: Collective,
+    ranks: Ranks,
+    candidate: Candidate,
+    failed: &BTreeSet<Candidate>,
+    assumptions: Assumptions,
+) -> Option<Bar> {
+    if failed.contains(&candidate) {
+        return Some(Bar::Failed);
+    }
+    // Rules of coll/tuned choose nothing else. HAN itself takes care of operations that do not commute.
+    let Candidate::Tuned(choice) = candidate else { return None };
+    if ranks.0 < 2 {
+        return Some(Bar::Alone);
+    }
+    let algorithm = match registry::algorithm(release, collective, choice.algorithm) {
+        Ok(algorithm) => algorithm,
+        Err(unknown) => return Some(Bar::Unknown(unknown)),
+    };
+    if let Some(lacking) = assumptions.lacking(algorithm, choice.segsize) {
+        return Some(Bar::Lacking(lacking));
+    }
+    if !algorithm.admits(ranks) {
+        return Some(Bar::Ranks(ranks));
+    }
+    let mut blocks = all_builtin();
+    blocks.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), Steps::constant(choice));
+    let mut alone = RuleTable::new();
+    alone.set(collective, blocks);
+    hazard::check(&alone).into_iter().find(|hazard| !assumptions.accept(hazard)).map(Bar::Hazard)
+}
+
 /// Sets the candidates that must not be chosen under these assumptions, and decides again. Nothing is tested again, since bars
 /// are the last check. Cells are ordered by collective and communicator size.
 fn set_bars(cells: &mut [JudgedCell], release: Release, criteria: Criteria, assumptions: Assumptions) {
@@ -197,14 +235,6 @@ fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, terms: &Terms
                 }
             }
         }
-    });
-}
-
-/// Decides again with only the bars of failures. Cells are ordered by collective and communicator size.
-pub fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
-    decide_again(cells, criteria, |block| {
-        let points = block.iter_mut().flat_map(|cell| &mut cell.points);
-        points.filter(|point| point.bar != Some(Bar::Failed)).for_each(|point| point.set_bar(None));
     });
 }
 
