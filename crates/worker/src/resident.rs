@@ -10,11 +10,10 @@ use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{now, seconds};
-use crate::control::Control;
+use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::faults::Faults;
 use crate::measure::Member;
-use crate::report::report;
 use crate::sleepers::Sleepers;
 
 /// Seconds after which the common clock is set again before the next turn, if calls need it.

@@ -9,9 +9,9 @@ use collrules_program::{Buffer, BufferPart, CollectiveCall, DataType, Reducing, 
 use mpi::topology::SimpleCommunicator;
 
 use super::memory::PageAligned;
+use crate::communicators::Parts;
 use crate::ffi::calls::{self, BlockCounts, BlockTypes};
 use crate::ffi::{CallResult, messages};
-use crate::nodes::Parts;
 
 /// The bytes of the largest element of reductions.
 const LARGEST: usize = size_of::<f64>();
