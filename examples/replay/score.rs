@@ -78,7 +78,7 @@ pub(crate) fn replay(
         return Err(refuse(&format!("launch {launch} is on both sides")));
     }
     let side = |launches: &[u32]| {
-        let side = observations.of_launches(launches)?;
+        let side = observations.of_launches(|launch| launches.contains(&launch))?;
         if side.is_empty() {
             let list = launches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             return Err(refuse(&format!("there are no timings of launch {list}")));

@@ -94,22 +94,17 @@ impl Observations {
     /// The timings of launches without a rules file, and those of launches with one, if there are any.
     pub fn apart_from_rules(self) -> Result<(Self, Option<Self>), TunerError> {
         let candidates = self.frame.column("candidate")?.cat32()?;
-        let Some(rules) = candidates.get_mapping().get_cat(&Candidate::Rules.to_string()) else {
-            return Ok((self, None));
-        };
+        let rules = candidates.get_mapping().get_cat(&Candidate::Rules.to_string());
         let rows = candidates.physical().iter().zip(self.whole("launch")?);
-        let mut under: BTreeSet<u32> =
-            rows.filter(|(code, _)| *code == Some(rules)).map(|(_, launch)| *launch).collect();
+        let under_rules = rows.filter(|(code, _)| rules.is_some() && *code == rules);
+        let mut under: BTreeSet<u32> = under_rules.map(|(_, launch)| *launch).collect();
         if under.is_empty() {
             return Ok((self, None));
         }
         // Launches in which all calls under the file failed have no timings of them.
         let failed = self.ends.iter().filter(|(_, (_, candidate), _)| *candidate == Candidate::Rules);
         under.extend(failed.map(|(launch, ..)| *launch));
-        let ended = self.ends.iter().map(|(launch, ..)| launch);
-        let all: BTreeSet<u32> = self.whole("launch")?.iter().chain(ended).copied().collect();
-        let of = |launches: &mut dyn Iterator<Item = &u32>| self.of_launches(&launches.copied().collect::<Vec<_>>());
-        Ok((of(&mut all.difference(&under))?, Some(of(&mut under.iter())?)))
+        Ok((self.of_launches(|it| !under.contains(&it))?, Some(self.of_launches(|it| under.contains(&it))?)))
     }
 
     /// Sets the times that programs spend in cells, as weights for choices that cells must share.
@@ -123,13 +118,12 @@ impl Observations {
         Weights(&self.weights)
     }
 
-    /// The timings of these launches, with the points that ended early in them.
-    pub fn of_launches(&self, launches: &[u32]) -> Result<Self, TunerError> {
-        let wanted: BooleanChunked =
-            self.whole("launch")?.iter().map(|launch| Some(launches.contains(launch))).collect();
+    /// The timings of the wanted launches, with the points that ended early in them.
+    pub fn of_launches(&self, is_wanted: impl Fn(u32) -> bool) -> Result<Self, TunerError> {
+        let wanted: BooleanChunked = self.whole("launch")?.iter().map(|launch| Some(is_wanted(*launch))).collect();
         let mut frame = self.frame.filter(&wanted)?;
         frame.rechunk_mut();
-        let ends = self.ends.iter().filter(|(launch, ..)| launches.contains(launch)).cloned().collect();
+        let ends = self.ends.iter().filter(|(launch, ..)| is_wanted(*launch)).cloned().collect();
         Ok(Self { frame, ends, ..self.clone() })
     }
 
