@@ -21,6 +21,9 @@ const CONTROL_LEVEL: f64 = 0.99;
 /// The median times of a launch, in seconds.
 pub type SubjectTimes = BTreeMap<ArmSubject, f64>;
 
+/// The weight of a subject in a mean.
+pub type SubjectWeight<'a> = &'a dyn Fn(&ArmSubject) -> f64;
+
 /// The launches of a block: the default, whose settings are empty, and arms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArmBlock {
@@ -55,12 +58,7 @@ impl ArmBlock {
     }
 
     /// The mean log speedup over the subjects with these weights; none if all are 0.
-    pub fn mean_log_speedup(
-        &self,
-        settings: &Settings,
-        over: &Settings,
-        weight: &dyn Fn(&ArmSubject) -> f64,
-    ) -> Option<f64> {
+    pub fn mean_log_speedup(&self, settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> Option<f64> {
         weighted_mean(&self.log_speedups(settings, over), weight)
     }
 }
@@ -75,7 +73,7 @@ fn median_times<'a>(launches: impl IntoIterator<Item = &'a SubjectTimes>) -> BTr
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
-pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: &dyn Fn(&ArmSubject) -> f64) -> Option<f64> {
+pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: SubjectWeight<'_>) -> Option<f64> {
     let (sum, weights) = logs.iter().fold((0.0, 0.0), |(sum, weights), (subject, log)| {
         let weight = weight(subject);
         (sum + weight * log, weights + weight)
@@ -107,7 +105,7 @@ pub fn mean_speedup(
     blocks: &[ArmBlock],
     settings: &Settings,
     over: &Settings,
-    weight: &dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'_>,
     level: f64,
 ) -> Option<Estimate> {
     let logs = logs_by_block(blocks, settings, over, weight);
@@ -115,12 +113,7 @@ pub fn mean_speedup(
 }
 
 /// The logarithms of a combination's mean speedup, by the number of the block.
-fn logs_by_block(
-    blocks: &[ArmBlock],
-    settings: &Settings,
-    over: &Settings,
-    weight: &dyn Fn(&ArmSubject) -> f64,
-) -> LaunchLogs {
+fn logs_by_block(blocks: &[ArmBlock], settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> LaunchLogs {
     let log = |block: &ArmBlock| block.mean_log_speedup(settings, over, weight);
     (0..).zip(blocks).filter_map(|(number, block)| Some((number, log(block)?))).collect()
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::settings::Settings;
 
-use super::block::{self, ArmBlock};
+use super::block::{self, ArmBlock, SubjectWeight};
 use super::compare::ArmLauncher;
 
 /// Number of combinations whose jobs live at the same time as one of the default.
@@ -72,7 +72,7 @@ pub struct Searched {
 /// no subject, also none without a weight.
 pub fn search<B: ArmLauncher>(
     factors: &[Factor],
-    weight: &dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'_>,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
     let mut search = Search {
@@ -108,7 +108,7 @@ fn set(settings: &Settings, factor: &Factor, value: Option<&String>) -> Settings
 
 struct Search<'a, B> {
     bench: &'a mut B,
-    weight: &'a dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'a>,
     found: Searched,
     wanted: BTreeSet<Settings>,
     /// The number of blocks of each stage.
