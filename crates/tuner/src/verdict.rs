@@ -8,17 +8,17 @@ use collrules_record::estimate::Estimate;
 use collrules_record::findings::{PointFinding, Statistic, Verdict};
 use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
-use collrules_record::{Candidate, Cell, Placement, Policy, Ranks};
+use collrules_record::{Candidate, Cell, Placement, Policy};
 use collrules_rules::bits::Keep;
 use collrules_rules::steps::Steps;
 use collrules_rules::table::all_builtin;
-use collrules_rules::{Choice, Collective, Release, RuleTable, hazard, registry};
+use collrules_rules::{Choice, Release, RuleTable, hazard, registry};
 
 use crate::cells::CellTimings;
 use crate::evidence::{JudgedPoint, weigh, widen};
 use crate::neighbours::correct;
 use crate::statistics::adjust;
-use crate::terms::Terms;
+use crate::terms::{Block, Terms};
 
 /// Resolution of a time in steps of the clock: a reading is wrong by up to a step at either end of a call.
 const RESOLVED_STEPS: f64 = 2.0;
@@ -155,20 +155,7 @@ pub(crate) fn decide_again(cells: &mut [JudgedCell], criteria: Criteria, mut cha
 }
 
 /// Returns the reason why a candidate must not be chosen for a collective on this number of ranks, if there is one.
-///
-/// A candidate that failed at one message size is barred at all of them: the failure may depend on the size in ways
-/// that the grid does not show.
-fn bar(
-    release: Release,
-    collective: Collective,
-    ranks: Ranks,
-    candidate: Candidate,
-    failed: &BTreeSet<Candidate>,
-    assumptions: Assumptions,
-) -> Option<Bar> {
-    if failed.contains(&candidate) {
-        return Some(Bar::Failed);
-    }
+fn bar(release: Release, (collective, ranks): Block, candidate: Candidate, assumptions: Assumptions) -> Option<Bar> {
     // Rules of coll/tuned choose nothing else. HAN itself takes care of operations that do not commute.
     let Candidate::Tuned(choice) = candidate else { return None };
     if ranks.0 < 2 {
@@ -201,7 +188,9 @@ fn set_bars(cells: &mut [JudgedCell], release: Release, criteria: Criteria, assu
         for JudgedCell { cell: Cell { collective, ranks, .. }, points, .. } in block {
             for point in points {
                 let candidate = point.finding.candidate;
-                let find = || bar(release, *collective, *ranks, candidate, &failed, assumptions);
+                // It may fail at other sizes as well, in ways that the grid does not show.
+                let failed = failed.contains(&candidate).then_some(Bar::Failed);
+                let find = || failed.or_else(|| bar(release, (*collective, *ranks), candidate, assumptions));
                 point.set_bar(bars.entry(candidate).or_insert_with(find).clone());
             }
         }
