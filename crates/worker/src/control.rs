@@ -142,7 +142,7 @@ pub(crate) fn emit(event: &WorkerEvent) {
 
 /// Returns the children of a rank in the binomial tree over `size` ranks with rank 0 as the root: the ranks that differ
 /// from it in one bit below its own lowest. The subtree of a child spans the ranks up to the next child.
-fn children(rank: Rank, size: Rank) -> impl DoubleEndedIterator<Item = Rank> {
+pub(crate) fn children(rank: Rank, size: Rank) -> impl DoubleEndedIterator<Item = Rank> {
     let bits = if rank == 0 { Rank::BITS - 1 } else { rank.trailing_zeros() };
     (0..bits).map(move |bit| rank + (1 << bit)).take_while(move |child| *child < size).collect::<Vec<_>>().into_iter()
 }
