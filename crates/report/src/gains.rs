@@ -257,18 +257,18 @@ impl<'a> Gains<'a> {
     /// took place and did not compare the cell.
     fn expected_gain(&self, findings: &Findings, cell: &CellFinding) -> CellGain {
         let is_unreached = cell.verdict == Verdict::Keep { why: KeepReason::NotConfirmed } && self.round.is_some();
-        if cell.served_candidate() == Candidate::Builtin && is_unreached && self.have_rules() {
+        if cell.candidate_in_use() == Candidate::Builtin && is_unreached && self.have_rules() {
             return CellGain { state: SizeState::Removed(Removal::NotReached), speedup: None };
         }
-        if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
+        if cell.candidate_in_use() == Candidate::Builtin || !self.have_rules() {
             return CellGain::DEFAULT;
         }
-        let rule = (cell.served, findings.han.rule(cell.cell));
+        let rule = (cell.in_use, findings.han.rule(cell.cell));
         if self.round.is_some_and(|round| round.is_between(cell.cell, rule)) {
             return CellGain { state: SizeState::Between, speedup: None };
         }
-        let measured = cell.served_gain().filter(|_| self.round.is_none() && !findings.doubts(cell));
-        let point = |measured: Estimate| cell.served_expectation().unwrap_or(measured.point);
+        let measured = cell.gain_in_use().filter(|_| self.round.is_none() && !findings.doubts(cell));
+        let point = |measured: Estimate| cell.expectation_in_use().unwrap_or(measured.point);
         let speedup = measured.map(|it| Estimate { point: point(it), ..it });
         CellGain { state: SizeState::NotCompared, speedup }
     }

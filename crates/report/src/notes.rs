@@ -120,7 +120,7 @@ fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
 fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective, ranks: Ranks, notes: &mut Notes) {
     let Some((_, steps)) = findings.table.collectives().find(|(known, _)| *known == collective) else { return };
     for (start, end, choice) in steps.get(ranks.0.into()).iter() {
-        let serves = |stretch: &&Stretch| {
+        let holds = |stretch: &&Stretch| {
             let first = lookup_bytes(findings.release, collective, ranks, stretch.first, 1);
             stretch.collective == collective
                 && stretch.ranks == ranks
@@ -128,7 +128,7 @@ fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective
                 && first >= start
                 && end.is_none_or(|end| first < end)
         };
-        let text = match stretches.iter().find(serves) {
+        let text = match stretches.iter().find(holds) {
             Some(stretch) => {
                 let sizes = collective.has_sizes().then(|| stretch.sizes());
                 let phrase = find_conduct(findings, stretch).and_then(|conduct| conduct.bits.phrase());

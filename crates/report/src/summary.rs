@@ -67,7 +67,7 @@ impl Gain {
         let cells: Vec<&CellFinding> = cells.iter().filter(|cell| !findings.doubts(cell)).collect();
         let gains = || cells.iter().map(|cell| expected(cell));
         let lows: Option<Vec<f64>> =
-            cells.iter().map(|cell| cell.served_gain().map_or(Some(1.0), |it| it.low)).collect();
+            cells.iter().map(|cell| cell.gain_in_use().map_or(Some(1.0), |it| it.low)).collect();
         (!cells.is_empty()).then(|| Self {
             mean: geometric_mean(gains()).unwrap_or(1.0),
             cautious: lows.and_then(geometric_mean),
@@ -79,7 +79,7 @@ impl Gain {
 
 /// The expected gain in a cell, corrected for selection; 1 if the builtin stays.
 fn expected(cell: &CellFinding) -> f64 {
-    cell.served_expectation().or(cell.served_gain().map(|gain| gain.point)).unwrap_or(1.0)
+    cell.expectation_in_use().or(cell.gain_in_use().map(|gain| gain.point)).unwrap_or(1.0)
 }
 
 /// Returns true if sizes between two neighbours with rules have another rule than either, or none.
@@ -95,21 +95,21 @@ pub(crate) fn has_hole((table, han): (&RuleTable, &HanRules), release: Release, 
 
 /// The measured sizes of every collective and communicator size, neighbours joined if they use the same candidate.
 pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
-    let served = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.served_candidate());
+    let in_use = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.candidate_in_use());
     let stretch = |cells: &[CellFinding]| {
-        let (collective, ranks, by) = served(&cells[0]);
+        let (collective, ranks, by) = in_use(&cells[0]);
         Stretch {
             collective,
             ranks,
             first: cells[0].cell.bytes,
             last: cells[cells.len() - 1].cell.bytes,
-            choice: cells[0].served,
+            choice: cells[0].in_use,
             by,
             gain: if by == Candidate::Builtin { None } else { Gain::over(findings, cells) },
         }
     };
     let joined = |a: &CellFinding, b: &CellFinding| {
-        served(a) == served(b) && !has_hole((&findings.table, &findings.han), findings.release, a.cell, b.cell)
+        in_use(a) == in_use(b) && !has_hole((&findings.table, &findings.han), findings.release, a.cell, b.cell)
     };
     findings.cells.chunk_by(joined).map(stretch).collect()
 }
@@ -126,7 +126,7 @@ pub(crate) fn expectations(findings: &Findings) -> Vec<Expectation> {
 
 fn expectation(findings: &Findings, cells: &[CellFinding]) -> Expectation {
     let (ruled, kept): (Vec<&CellFinding>, Vec<&CellFinding>) =
-        cells.iter().partition(|cell| cell.served_candidate() != Candidate::Builtin);
+        cells.iter().partition(|cell| cell.candidate_in_use() != Candidate::Builtin);
     let (doubted, sound): (Vec<&CellFinding>, Vec<&CellFinding>) =
         ruled.into_iter().partition(|cell| findings.doubts(cell));
     let improved = sound.iter().filter(|cell| expected(cell) > 1.0).count();
@@ -220,7 +220,7 @@ mod tests {
             }],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotSignificant) },
-            served: choice,
+            in_use: choice,
             unruled: Candidate::Builtin,
         };
         Findings { cells: gains.iter().enumerate().map(cell).collect(), ..Findings::empty("a test", Release::V4_1) }
@@ -240,10 +240,10 @@ mod tests {
         let mean = (2.0f64 * 0.99 * 1.5).powf(0.25);
         let expected = format!("scatter 4 2 0 0 {mean:.2}x {cautious:.2}x 2.00x (4 ranks at 1 B)");
         assert_eq!(row(&found).join(" "), expected);
-        found.cells[1].served = Choice::BUILTIN;
-        found.cells[3].served = Choice::BUILTIN;
+        found.cells[1].in_use = Choice::BUILTIN;
+        found.cells[3].in_use = Choice::BUILTIN;
         assert_eq!(row(&found)[..5], ["scatter", "4", "1", "2", "0"]);
-        found.cells.iter_mut().for_each(|cell| cell.served = Choice::BUILTIN);
+        found.cells.iter_mut().for_each(|cell| cell.in_use = Choice::BUILTIN);
         assert_eq!(row(&found).join(" "), "scatter 4 0 4 0 - - -");
     }
 

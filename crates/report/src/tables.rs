@@ -14,7 +14,7 @@ use crate::summary::{Expectation, Gain, expectations};
 use crate::{Context, plain};
 
 /// The version of both formats that this version writes.
-const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// The rows of all points, in the order of the findings, with the names of their fields. Times are in seconds; gains are the
 /// default's time over that of the candidate.
@@ -44,7 +44,7 @@ fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> [(&'sta
         ("q_value", json!(q_value)),
         // The verdict on the cell is for this candidate; rules and settings select it; its time is implausible.
         ("winner", json!(cell.verdict.candidate() == candidate)),
-        ("served", json!(cell.served_candidate() == candidate)),
+        ("in_use", json!(cell.candidate_in_use() == candidate)),
         ("verdict", json!(plain::spreadsheet(&verdict(findings, cell)))),
         ("doubted", json!(findings.doubted.contains(&(cell.cell, candidate)))),
     ]
@@ -83,7 +83,7 @@ pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<St
     let expectation = |one: &Expectation| {
         let Gain { mean, cautious, least, most } = one.overall;
         json!({
-            "collective": one.collective, "cells": one.cells, "served": one.cells - one.kept, "improved": one.improved,
+            "collective": one.collective, "cells": one.cells, "in_use": one.cells - one.kept, "improved": one.improved,
             "doubted": one.doubted, "gain": mean, "gain_at_lower_ends": cautious, "least": least, "most": most,
         })
     };

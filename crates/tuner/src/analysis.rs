@@ -90,13 +90,13 @@ pub(crate) fn analyze_in(
     if policy.assumptions.keep_bits.is_some() && reduces && !bits::is_known(release) {
         remarks.push(Remark::UnknownBits);
     }
-    let laid_out = describe_layouts(&layouts, |cell| built.served(release, cell));
+    let laid_out = describe_layouts(&layouts, |cell| built.in_use(release, cell));
     remarks.extend((lacking > 0).then_some(Remark::NotInAllLayouts(lacking)));
     let finding = |cell: JudgedCell| {
-        let served = built.served(release, &cell);
+        let in_use = built.in_use(release, &cell);
         CellFinding {
-            served: served.served(),
-            unruled: if served.served().is_builtin() { served } else { Candidate::Builtin },
+            in_use: in_use.choice_in_rules(),
+            unruled: if in_use.choice_in_rules().is_builtin() { in_use } else { Candidate::Builtin },
             cell: cell.cell,
             points: cell.points.into_iter().map(|point| point.finding).collect(),
             disqualified: cell.disqualified,
@@ -171,7 +171,7 @@ fn rules_under(
     terms.policy.assumptions = terms.policy.assumptions.with(assumption);
     let judged = judged_under(cells, &terms);
     let other = build(&judged, &terms);
-    let differs = |cell: &&JudgedCell| other.served(terms.release, cell) != built.served(terms.release, cell);
+    let differs = |cell: &&JudgedCell| other.in_use(terms.release, cell) != built.in_use(terms.release, cell);
     let changed = judged.iter().filter(differs).count();
     (changed > 0).then(|| Alternative {
         assumption,

@@ -18,7 +18,7 @@ use crate::verdict::JudgedCell;
 pub(crate) struct TableBuild {
     /// Candidate used for the calls of each collective, by communicator size and lookup bytes. The next two fields are
     /// its two parts.
-    serving: BTreeMap<Collective, Steps<Sizes>>,
+    candidates: BTreeMap<Collective, Steps<Sizes>>,
     pub(crate) table: RuleTable,
     pub(crate) han: HanRules,
     pub(crate) crossovers: Vec<Crossover>,
@@ -43,12 +43,12 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
         built.crossovers.extend(crossovers);
         built.table.set(encoding.collective, choices(&steps));
         built.han.set(encoding.collective, handed(encoding.collective, &steps, terms));
-        built.serving.insert(encoding.collective, steps);
+        built.candidates.insert(encoding.collective, steps);
     }
     let of_block = cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for block in of_block.filter(|block| shared.contains(&block[0].cell.collective)) {
         let Cell { collective, ranks, .. } = block[0].cell;
-        let builtin = built.served(terms.release, &block[0]) == Candidate::Builtin;
+        let builtin = built.in_use(terms.release, &block[0]) == Candidate::Builtin;
         if builtin && block.iter().any(|cell| cell.verdict.candidate() != Candidate::Builtin) {
             built.overruled.push((collective, ranks));
         }
@@ -61,7 +61,7 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
             for cell in *cells {
                 let at = cell.cell.lookup_bytes(terms.release);
                 // A reverted choice is no alternative.
-                let log_regret = encoding.log_regret(block, at, built.served(terms.release, cell));
+                let log_regret = encoding.log_regret(block, at, built.in_use(terms.release, cell));
                 let log_regret = log_regret.filter(|_| !terms.is_reverted(cell.cell)).unwrap_or(0.0);
                 built.log_regrets.insert(cell.cell, log_regret);
             }
@@ -72,7 +72,7 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
 
 /// Returns the rules of `coll/tuned` among the candidates chosen for a collective.
 fn choices(steps: &Steps<Sizes>) -> RankSteps {
-    steps.map(|sizes| sizes.map(|candidate| candidate.served()))
+    steps.map(|sizes| sizes.map(|candidate| candidate.choice_in_rules()))
 }
 
 /// Returns the choices that HAN's file expresses, by the size that callers pass: HAN looks up that size, not lookup
@@ -94,15 +94,15 @@ fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> St
 
 impl TableBuild {
     /// Returns the candidate that is used for a cell.
-    pub(crate) fn served(&self, release: Release, cell: &JudgedCell) -> Candidate {
+    pub(crate) fn in_use(&self, release: Release, cell: &JudgedCell) -> Candidate {
         let Cell { collective, ranks, .. } = cell.cell;
         let at = cell.cell.lookup_bytes(release);
-        self.serving.get(&collective).map_or(Candidate::Builtin, |steps| *steps.get(ranks.0.into()).get(at))
+        self.candidates.get(&collective).map_or(Candidate::Builtin, |steps| *steps.get(ranks.0.into()).get(at))
     }
 
     /// Returns the candidates used for a collective, by communicator size and lookup bytes.
-    pub(crate) fn serving(&self, collective: Collective) -> Steps<Sizes> {
+    pub(crate) fn candidates(&self, collective: Collective) -> Steps<Sizes> {
         let builtin = || Steps::constant(Steps::constant(Candidate::Builtin));
-        self.serving.get(&collective).cloned().unwrap_or_else(builtin)
+        self.candidates.get(&collective).cloned().unwrap_or_else(builtin)
     }
 }

@@ -84,7 +84,7 @@ pub fn analyze_among(
         .partition(|((collective, _), _)| freed.contains(collective));
     let left = left.into_keys().collect();
     let combined = analyze(&View { displaced: over, left, ..View::default() })?;
-    let served: BTreeMap<Cell, Choice> = combined.cells.iter().map(|cell| (cell.cell, cell.served)).collect();
+    let in_use: BTreeMap<Cell, Choice> = combined.cells.iter().map(|cell| (cell.cell, cell.in_use)).collect();
     let mut findings = Findings {
         crossovers: combined.crossovers,
         table: combined.table,
@@ -95,7 +95,7 @@ pub fn analyze_among(
         ..today
     };
     for cell in &mut findings.cells {
-        cell.served = served.get(&cell.cell).copied().unwrap_or(Choice::BUILTIN);
+        cell.in_use = in_use.get(&cell.cell).copied().unwrap_or(Choice::BUILTIN);
         let Some(component) = displaced.get(&(cell.cell.collective, cell.cell.ranks)) else { continue };
         if freed.contains(&cell.cell.collective) {
             cell.unruled = Candidate::Component(Component::TUNED);
@@ -112,9 +112,9 @@ pub fn analyze_among(
 /// Returns a predicate: true if a single setting moves both collectives.
 fn bound<'a>(placement: &'a Placement, displaced: &'a Displaced) -> impl Fn(Collective, Collective) -> bool + 'a {
     let whole = move |collective: Collective| -> BTreeSet<Component> {
-        let of = placement.serving.iter().filter(|serving| serving.collective == collective);
-        let of = of.filter(|serving| displaced.contains_key(&(collective, serving.ranks)));
-        let components = of.flat_map(|serving| serving.without.iter().copied());
+        let of = placement.running.iter().filter(|running| running.collective == collective);
+        let of = of.filter(|running| displaced.contains_key(&(collective, running.ranks)));
+        let components = of.flat_map(|running| running.without.iter().copied());
         components.filter(|component| Competitor::from_component(*component).switch == ComponentSwitch::Whole).collect()
     };
     move |one, other| one != other && !whole(one).is_disjoint(&whole(other))
@@ -148,11 +148,11 @@ fn judge(
     let is_own = |cell: &&CellFinding| cell.cell.collective == collective && ranks.contains(&cell.cell.ranks);
     let cells: Vec<&CellFinding> = today.cells.iter().filter(is_own).collect();
     let gain = |cell: &CellFinding| {
-        let served = match tuned.cells.iter().find(|other| other.cell == cell.cell)?.served {
+        let in_use = match tuned.cells.iter().find(|other| other.cell == cell.cell)?.in_use {
             Choice::BUILTIN => Candidate::Component(Component::TUNED),
             choice => Candidate::Tuned(choice),
         };
-        Some(cell.point(served)?.gain?.point)
+        Some(cell.point(in_use)?.gain?.point)
     };
     let gains: Vec<f64> = cells.iter().filter_map(|cell| gain(cell)).collect();
     let unknown = cells.len() - gains.len();

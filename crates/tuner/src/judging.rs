@@ -30,5 +30,5 @@ pub fn candidates_under_rules(
 ) -> BTreeMap<Cell, Candidate> {
     let terms = Terms::new(statistic, release, criteria, policy);
     let built = build(cells, &terms);
-    cells.iter().map(|cell| (cell.cell, built.served(release, cell))).collect()
+    cells.iter().map(|cell| (cell.cell, built.in_use(release, cell))).collect()
 }

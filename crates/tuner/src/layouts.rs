@@ -37,7 +37,7 @@ struct LayoutView<'a> {
     arrangement: Arrangement,
     weight: f64,
     /// True if `coll/tuned` is the builtin there: then requests to HAN have no effect.
-    tuned_serves: bool,
+    runs_tuned: bool,
 }
 
 impl<'a> LayoutVerdicts<'a> {
@@ -72,9 +72,9 @@ fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<Layout
     let weights = weights(&arrangements);
     let mut views = Vec::new();
     for (((number, layout), arrangement), weight) in having.into_iter().zip(arrangements).zip(weights) {
-        let serving = layout.placement.find_serving(collective, ranks);
-        let tuned_serves = serving.is_none_or(|serving| serving.by == Component::TUNED);
-        views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, tuned_serves });
+        let running = layout.placement.find_running(collective, ranks);
+        let runs_tuned = running.is_none_or(|running| running.by == Component::TUNED);
+        views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, runs_tuned });
     }
     Some(views)
 }
@@ -120,7 +120,7 @@ impl LayoutView<'_> {
     /// The candidate that this one is equivalent to here.
     fn stands_for(&self, candidate: Candidate) -> Candidate {
         match candidate {
-            Candidate::Component(Component::TUNED) | Candidate::Han(_) if self.tuned_serves => Candidate::Builtin,
+            Candidate::Component(Component::TUNED) | Candidate::Han(_) if self.runs_tuned => Candidate::Builtin,
             other => other,
         }
     }
@@ -232,16 +232,16 @@ fn basis(points: &[(&LayoutView<'_>, &JudgedPoint)], candidate: Candidate) -> Ba
     }
 }
 
-/// Describes the effect of the rules on each layout. `served` returns the candidate used for a cell.
+/// Describes the effect of the rules on each layout. `in_use` returns the candidate used for a cell.
 pub(crate) fn describe_layouts(
     layouts: &[LayoutVerdicts<'_>],
-    served: impl Fn(&JudgedCell) -> Candidate,
+    in_use: impl Fn(&JudgedCell) -> Candidate,
 ) -> Vec<LaidOut> {
     let of_layout = |(number, own): (usize, &LayoutVerdicts<'_>)| {
         let cells = own.cells.values().filter_map(|cell| {
             let views = views(layouts, cell.cell)?;
             let here = views.iter().find(|view| view.number as usize == number)?;
-            let (wanted, served) = (cell.verdict.candidate(), served(cell));
+            let (wanted, in_use) = (cell.verdict.candidate(), in_use(cell));
             let gain = |candidate| {
                 let here = here.stands_for(candidate);
                 cell.point(here).filter(|_| here != Candidate::Builtin).and_then(|point| point.gain)
@@ -251,8 +251,8 @@ pub(crate) fn describe_layouts(
                 arrangement: here.arrangement,
                 wanted,
                 wanted_gain: gain(wanted),
-                served,
-                served_gain: gain(served),
+                in_use,
+                gain_in_use: gain(in_use),
             })
         });
         LaidOut { layout: own.placement.layout, run: own.run.to_owned(), cells: cells.collect() }

@@ -229,7 +229,7 @@ fn confirmed_sizes<V: Clone + PartialEq + Default>(
     cells: &[ComparedSize],
 ) -> Vec<(u64, Option<u64>)> {
     let mut kept = Vec::new();
-    for (first, end, _) in sizes.iter().filter(|(.., served)| **served != V::default()) {
+    for (first, end, _) in sizes.iter().filter(|(.., in_use)| **in_use != V::default()) {
         let inside: Vec<&ComparedSize> = cells.iter().filter(|it| within(first, end, it.at)).collect();
         for run in inside.split(|it| !it.verdict.holds()) {
             let is_faster = |it: &&&ComparedSize| it.verdict == Outcome::Faster;
@@ -250,7 +250,7 @@ fn unconfirmed_sizes<V: Clone + PartialEq + Default>(
     kept: &[(u64, Option<u64>)],
 ) -> Vec<(u64, Option<u64>)> {
     let mut left = Vec::new();
-    for (first, end, _) in sizes.iter().filter(|(.., served)| **served != V::default()) {
+    for (first, end, _) in sizes.iter().filter(|(.., in_use)| **in_use != V::default()) {
         let mut from = Some(first);
         for (low, high) in kept.iter().filter(|(low, _)| within(first, end, *low)) {
             left.extend(from.filter(|from| from < low).map(|from| (from, Some(*low))));

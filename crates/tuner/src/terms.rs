@@ -85,7 +85,7 @@ impl Terms<'_> {
     }
 
     /// Returns true if a tuning can select this candidate.
-    pub(crate) fn can_serve(&self, block: Block, candidate: Candidate) -> bool {
+    pub(crate) fn can_select(&self, block: Block, candidate: Candidate) -> bool {
         match candidate {
             Candidate::Tuned(_) => true,
             Candidate::Component(Component::TUNED) | Candidate::Han(_) => self.handable.contains(&block),

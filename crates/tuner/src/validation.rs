@@ -19,7 +19,7 @@ pub struct CellFacts {
     /// True if it was measured for tuning.
     pub tuned: bool,
     /// Choice of the rules file.
-    pub served: Choice,
+    pub in_use: Choice,
     /// True if the file does not affect it.
     pub control: bool,
     /// Rule of HAN's file.
@@ -29,7 +29,7 @@ pub struct CellFacts {
 impl CellFacts {
     /// The rule of the files.
     pub fn rule(self) -> CallRule {
-        (self.served, self.han)
+        (self.in_use, self.han)
     }
 
     /// Returns true if a rule of coll/tuned or of HAN acts on it.
@@ -186,11 +186,11 @@ fn describe_cell(
     verdict: Outcome,
 ) -> Option<ValidatedCell> {
     let cell = result.subject.cell()?;
-    let CellFacts { tuned, served, control, han } = known(cell);
+    let CellFacts { tuned, in_use, control, han } = known(cell);
     Some(ValidatedCell {
         cell,
         tuned,
-        served,
+        in_use,
         control,
         han,
         without: result.without,
@@ -223,7 +223,7 @@ mod tests {
         let cell = ValidatedCell {
             cell,
             tuned: true,
-            served: Choice::plain(6),
+            in_use: Choice::plain(6),
             control: false,
             han: HanRule::Default,
             without: near(without, 1.01),

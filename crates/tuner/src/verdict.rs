@@ -213,7 +213,7 @@ fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, terms: &Terms
     let all: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     decide_again(cells, criteria, |block| {
         let Cell { collective, ranks, .. } = block[0].cell;
-        let by = placement.find_serving(collective, ranks).map(|serving| serving.by.to_string());
+        let by = placement.find_running(collective, ranks).map(|running| running.by.to_string());
         let usual = by.is_none_or(|by| ["tuned", "basic"].contains(&by.as_str()));
         let unknown = keep == Keep::Default && collective.reduces() && !usual;
         for JudgedCell { cell, points, .. } in block {

@@ -12,8 +12,8 @@ pub(crate) type Displaced = BTreeMap<(Collective, Ranks), Component>;
 /// Those of a placement, without components that can delegate single calls.
 pub(crate) fn displaced(placement: &Placement, release: Release) -> Displaced {
     let others =
-        placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));
-    others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect()
+        placement.running.iter().filter(|running| !running.without.is_empty() && !running.can_hand_over(release));
+    others.map(|running| ((running.collective, running.ranks), running.by)).collect()
 }
 
 /// Assumptions about other components while the timings are analysed.

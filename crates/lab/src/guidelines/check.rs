@@ -57,7 +57,7 @@ pub fn check(observations: &Observations, terms: &GuidelineTerms<'_>) -> Result<
 /// remedies and do not record components.
 pub fn check_under_rules(observations: &Observations, terms: &GuidelineTerms<'_>) -> Result<Checked, TunerError> {
     let mut checked = against(observations, Competitors::MockupsUnderRules, None, terms)?;
-    checked.cells.iter_mut().for_each(|cell| cell.served_by = None);
+    checked.cells.iter_mut().for_each(|cell| cell.run_by = None);
     Ok(checked)
 }
 
@@ -128,7 +128,7 @@ fn checked(
     terms: &GuidelineTerms<'_>,
 ) -> CheckedCell {
     let GuidelineTerms { criteria, placement, .. } = *terms;
-    let serving = placement.find_serving(cell.cell.collective, cell.cell.ranks);
+    let running = placement.find_running(cell.cell.collective, cell.cell.ranks);
     let severity = |mockup: Mockup| severities.get(&mockup).copied();
     let is_beyond = |mockup| severity(mockup).is_some_and(|it| exceeds(it, criteria.min_gain));
     let finding = |point: &JudgedPoint| {
@@ -159,7 +159,7 @@ fn checked(
     CheckedCell {
         cell: cell.cell,
         builtin: cell.point(Candidate::Builtin).map(|point| point.time),
-        served_by: serving.map(|serving| serving.by),
+        run_by: running.map(|running| running.by),
         mockups,
         failed: cell.disqualified.iter().filter_map(of_mockup).collect(),
         compared,

@@ -60,7 +60,8 @@ pub struct Factor {
 pub struct Searched {
     /// All blocks, in order.
     pub blocks: Vec<ArmBlock>,
-    /// The best combination, those without one of its settings, and the fastest one: all measured faster than the default.
+    /// The best combination, those without one of its settings, and the fastest one: all measured faster than the default, or
+    /// made of values that were.
     pub finalists: Vec<Settings>,
     /// The combination around which the foldover varies settings.
     pub base: Settings,
@@ -225,13 +226,14 @@ impl<B: ArmLauncher> Search<'_, B> {
                 break;
             }
             let around = self.around(factors);
+            let before = self.found.blocks.len();
             for _ in 0..ROUNDS {
                 if around.is_empty() || !self.run(Stage::Foldover, &around)? {
                     break;
                 }
             }
             let Some(best) = self.best(1).pop() else { break };
-            if best == self.found.base {
+            if best == self.found.base || self.found.blocks.len() == before {
                 break;
             }
             self.found.base = best;
@@ -276,7 +278,8 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
     /// down; each of its settings alone, since small losses are not seen here; the next best, since single launches do not
-    /// rank combinations that are alike; and the fastest one, from which a program may gain.
+    /// rank combinations that are alike; and the fastest one, from which a program may gain. Without time for a foldover, also
+    /// the combination of the values that are faster alone.
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1);
         let best = finalists.first().cloned().unwrap_or_default();
@@ -292,7 +295,9 @@ impl<B: ArmLauncher> Search<'_, B> {
         let alone = alone.filter(|settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN));
         let rest: Vec<Settings> = others.chain(alone).collect();
         let mut next = self.best(AT_ONCE).into_iter().filter(|settings| *settings != best && !rest.contains(settings));
-        let candidates = rest.iter().cloned().chain(next.next()).chain(self.fastest()).chain(next);
+        let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.wanted.contains(base));
+        let ranked = rest.iter().cloned().chain(next.next()).chain(self.fastest()).chain(next);
+        let candidates = untried.into_iter().chain(ranked);
         for settings in candidates {
             if finalists.len() < AT_ONCE && !finalists.contains(&settings) {
                 finalists.push(settings);

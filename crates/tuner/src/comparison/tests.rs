@@ -236,6 +236,19 @@ fn a_pair_is_found_in_a_quarter_of_the_full_factorial() {
     assert!(found >= 90, "within 5 % of the best in {found} of 100 seeds");
 }
 
+#[test]
+fn a_pair_is_a_finalist_without_time_for_a_foldover() {
+    // Two rounds of seven values and of the default beside four and three of them.
+    let single_values = 2 * (7 + 2);
+    let found = (0..100).filter(|seed| {
+        let mut known = KnownSystem { most: single_values, ..KnownSystem::new(*seed, truth_of_pair) };
+        let finalists = run(&pair(), &mut known).finalists;
+        finalists.iter().any(|settings| settings.len() == 2 && mean_truth(truth_of_pair, settings) > 0.5)
+    });
+    let found = found.count();
+    assert!(found >= 95, "in {found} of 100 seeds");
+}
+
 /// Settings of one host of two processors, most of which do nothing.
 #[test]
 fn settings_are_found_beside_other_work() {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::limitation::Limitation;
 
 /// The version of this structure that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// Two runs, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,7 +118,7 @@ pub struct CellChange {
     /// The verdict on the builtin.
     pub change: Outcome,
     /// Choices of the earlier and of the later run's rules.
-    pub served: (Candidate, Candidate),
+    pub in_use: (Candidate, Candidate),
     /// Value of the earlier rules today; missing if the later run has not timed their choice.
     pub old_rules: Option<OldRules>,
 }
@@ -163,7 +163,7 @@ impl RunComparison {
 
     /// Returns the cells for which the two rule tables choose differently.
     pub fn changed_choices(&self) -> impl Iterator<Item = &CellChange> {
-        self.cells.iter().filter(|cell| cell.served.0 != cell.served.1)
+        self.cells.iter().filter(|cell| cell.in_use.0 != cell.in_use.1)
     }
 
     /// The cells for which the later run timed the choice of the earlier rules.

@@ -58,7 +58,7 @@ fn encoding<'a>(cells: &'a [JudgedCell], convincing: &Convincing, terms: &Terms<
     let bids: Vec<Vec<CellBids>> = blocks.iter().map(|block| bids_of_block(block, shared, convincing, terms)).collect();
     let named: BTreeSet<Candidate> = bids.iter().flatten().flat_map(|own| &own.bids).map(|bid| bid.candidate).collect();
     let mut choices: Vec<Candidate> = named.into_iter().filter(|one| *one != Candidate::Builtin).collect();
-    choices.sort_unstable_by_key(|candidate| complexity(candidate.served()));
+    choices.sort_unstable_by_key(|candidate| complexity(candidate.choice_in_rules()));
     choices.insert(BUILTIN, Candidate::Builtin);
     let number: BTreeMap<Candidate, usize> =
         choices.iter().enumerate().map(|(number, candidate)| (*candidate, number)).collect();
@@ -140,7 +140,7 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
         let candidate = point.finding.candidate;
         let block = (cell.cell.collective, cell.cell.ranks);
         let stalls = point.finding.stalls.is_some() && !terms.criteria.accept_stalls;
-        let choosable = terms.can_serve(block, candidate) && point.bar.is_none() && !stalls;
+        let choosable = terms.can_select(block, candidate) && point.bar.is_none() && !stalls;
         let Some(gain) = point.finding.expected.filter(|_| choosable) else { continue };
         let proven = match convincing {
             Some(convincing) => convincing.contains(&candidate),

@@ -152,8 +152,8 @@ fn changes(encoding: &Encoding<'_>, block: &[JudgedCell], sizes: &Sizes, terms: 
             changes.push(Crossover {
                 collective,
                 ranks,
-                below: below.served(),
-                above: above.served(),
+                below: below.choice_in_rules(),
+                above: above.choice_in_rules(),
                 below_by: by(below),
                 above_by: by(*above),
                 at,

@@ -111,7 +111,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             call_times: BTreeMap::new(),
             arrivals: Vec::new(),
             ranks,
-            placement: Placement { serving: Vec::new(), ..placement.clone() },
+            placement: Placement { running: Vec::new(), ..placement.clone() },
             schedule,
             middle: Middle::default(),
             seed,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
-use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, Serving, Survey, Validation};
+use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, RunningComponent, Survey, Validation};
 use collrules_rules::{Collective, Release};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::CellFacts;
@@ -110,12 +110,12 @@ impl ValidationSubject {
         let reached: BTreeSet<Ranks> = ranks.iter().copied().filter(gets).collect();
         let by_han = |ranks: &Ranks| {
             let ranks = *ranks;
-            let serving = |collective| Serving { collective, ranks, by: Component::HAN, without: Vec::new() };
-            Collective::ALL.map(serving)
+            let running = |collective| RunningComponent { collective, ranks, by: Component::HAN, without: Vec::new() };
+            Collective::ALL.map(running)
         };
-        let serving = reached.iter().flat_map(by_han).collect();
+        let running = reached.iter().flat_map(by_han).collect();
         let nodes = ranks.iter().map(|ranks| (*ranks, nodes(*ranks))).collect();
-        self.placement = Placement { layout, nodes, serving, ..Placement::default() };
+        self.placement = Placement { layout, nodes, running, ..Placement::default() };
         self.reached = Some(reached);
     }
 
@@ -138,10 +138,10 @@ impl ValidationSubject {
     /// Returns the results of analysis and tuning for a cell.
     pub(crate) fn known(&self, cell: Cell) -> CellFacts {
         let bytes = cell.lookup_bytes(self.release);
-        let served = match self.placement.nodes.contains_key(&cell.ranks) {
+        let in_use = match self.placement.nodes.contains_key(&cell.ranks) {
             true => self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes),
             false => self.tuning.choice(cell.collective, cell.ranks, bytes),
         };
-        self.in_force().facts(cell, self.finding(cell).is_some(), served, self.is_reached(cell.ranks))
+        self.in_force().facts(cell, self.finding(cell).is_some(), in_use, self.is_reached(cell.ranks))
     }
 }
