@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::settings::Settings;
 
-use super::block::{self, ArmBlock};
+use super::block::{self, ArmBlock, SubjectWeight};
 use super::compare::ArmLauncher;
 
 /// Number of combinations whose jobs live at the same time as one of the default.
@@ -39,9 +39,6 @@ pub const LEAST_GAIN: f64 = 0.03;
 
 /// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
 const CHANCE: f64 = 0.1;
-
-/// Standard errors of a subject from which on its slowdown counts as a loss.
-const ERRORS: f64 = 2.5;
 
 /// Weight of a loss against the mean gain: what slows down a single subject is not installed.
 const LOSS_WEIGHT: f64 = 4.0;
@@ -76,7 +73,7 @@ pub struct Searched {
 /// no subject, also none without a weight.
 pub fn search<B: ArmLauncher>(
     factors: &[Factor],
-    weight: &dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'_>,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
     let mut search = Search {
@@ -87,7 +84,6 @@ pub fn search<B: ArmLauncher>(
         numbers: BTreeMap::new(),
         references: Vec::new(),
         logs: BTreeMap::new(),
-        deviations: BTreeMap::new(),
     };
     let alone: Vec<Settings> = factors
         .iter()
@@ -113,7 +109,7 @@ fn set(settings: &Settings, factor: &Factor, value: Option<&String>) -> Settings
 
 struct Search<'a, B> {
     bench: &'a mut B,
-    weight: &'a dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'a>,
     found: Searched,
     wanted: BTreeSet<Settings>,
     /// The number of blocks of each stage.
@@ -122,8 +118,6 @@ struct Search<'a, B> {
     references: Vec<Settings>,
     /// The log speedups of the combinations over the default in all blocks.
     logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
-    /// The standard deviations between blocks of the log speedups of subjects.
-    deviations: BTreeMap<ArmSubject, f64>,
 }
 
 impl<B: ArmLauncher> Search<'_, B> {
@@ -156,7 +150,6 @@ impl<B: ArmLauncher> Search<'_, B> {
             self.references.push(reference.unwrap_or_default());
         }
         self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
-        self.deviations = block::deviations(&self.found.blocks);
         Ok(has_time)
     }
 
@@ -181,12 +174,8 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
     /// beyond chance, and less what each setting has to add.
     fn score(&self, settings: &Settings) -> Option<f64> {
-        let blocks = self.found.blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as f64;
-        let loss = |(subject, log): (&ArmSubject, &f64)| {
-            let deviation = self.deviations.get(subject).copied().unwrap_or_default();
-            (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).clamp(0.0, MOST_LOSS)
-        };
-        let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
+        let loss = |log: &f64| (-log - CHANCE).clamp(0.0, MOST_LOSS);
+        let losses: f64 = self.logs.get(settings).into_iter().flat_map(BTreeMap::values).map(loss).sum();
         Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
     }
 
@@ -198,13 +187,21 @@ impl<B: ArmLauncher> Search<'_, B> {
         block::weighted_mean(self.logs.get(settings)?, self.weight)
     }
 
+    /// Combinations with a value, the best first.
+    fn sort<'s>(
+        combinations: impl IntoIterator<Item = &'s Settings>,
+        value: impl Fn(&Settings) -> Option<f64>,
+    ) -> Vec<(f64, &'s Settings)> {
+        let valued = combinations.into_iter().filter_map(|settings| Some((value(settings)?, settings)));
+        let mut valued: Vec<(f64, &Settings)> = valued.collect();
+        valued.sort_by(|one, other| other.0.total_cmp(&one.0));
+        valued
+    }
+
     /// The better half of combinations.
     fn better_half(&self, combinations: &[Settings]) -> Vec<Settings> {
-        let scored = combinations.iter().filter_map(|settings| Some((self.score(settings)?, settings)));
-        let mut scored: Vec<(f64, &Settings)> = scored.collect();
-        scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let half = scored.len().div_ceil(2);
-        scored.into_iter().take(half).map(|(_, settings)| settings.clone()).collect()
+        let scored = Self::sort(combinations, |settings| self.score(settings));
+        scored[..scored.len().div_ceil(2)].iter().map(|(_, settings)| (*settings).clone()).collect()
     }
 
     /// The combination of the values that are faster alone.
@@ -275,11 +272,8 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// The combinations with the largest scores, the best first.
     fn best(&self, count: usize) -> Vec<Settings> {
         let ranked = self.ranked().into_iter().filter(|settings| !self.found.failed.contains(*settings));
-        let mut scored: Vec<(f64, &Settings)> =
-            ranked.filter_map(|settings| Some((self.score(settings)?, settings))).collect();
-        scored.retain(|(score, _)| *score > 0.0);
-        scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-        scored.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
+        let scored = Self::sort(ranked, |settings| self.score(settings)).into_iter();
+        scored.filter(|(score, _)| *score > 0.0).take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
@@ -314,8 +308,7 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combination with the largest gain, whatever it slows down.
     fn fastest(&self) -> Option<Settings> {
-        let gains = self.ranked().into_iter().filter_map(|settings| Some((self.gain(settings)?, settings)));
-        let fastest = gains.filter(|(gain, _)| *gain > LEAST_GAIN).max_by(|one, other| one.0.total_cmp(&other.0));
-        fastest.map(|(_, settings)| settings.clone())
+        let (gain, fastest) = Self::sort(self.ranked(), |settings| self.gain(settings)).into_iter().next()?;
+        (gain > LEAST_GAIN).then(|| fastest.clone())
     }
 }
