@@ -162,7 +162,11 @@ mod tests {
     use super::*;
 
     fn subject(place: u64, groups: &[&[f64]]) -> Replicates {
-        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(place) };
+        subject_on(4, place, groups)
+    }
+
+    fn subject_on(ranks: u32, place: u64, groups: &[&[f64]]) -> Replicates {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(place) };
         let groups = groups.iter().map(|logs| (0..).zip(logs.iter().copied()).collect()).collect();
         Replicates { cell: Some(cell), groups }
     }
@@ -174,6 +178,15 @@ mod tests {
         let one = variances(&together)[0];
         assert!((one.value - 0.05 / 3.0).abs() < 1e-9, "{one:?}");
         assert!((one.degrees - 3.0).abs() < 1e-6, "{one:?}");
+    }
+
+    /// Communicators whose cells move together, each in its own way: 3 degrees of freedom of each, and not of each cell.
+    #[test]
+    fn what_moves_together_on_a_communicator_counts_once() {
+        let [one, other] = [[0.1, -0.1, 0.1, -0.1], [0.1, 0.1, -0.1, -0.1]];
+        let cells = (0..10).flat_map(|place| [subject_on(4, place, &[&one]), subject_on(8, place, &[&other])]);
+        let degrees = variances(&cells.collect::<Vec<_>>())[0].degrees;
+        assert!((degrees - 6.0).abs() < 0.5, "{degrees}");
     }
 
     #[test]
