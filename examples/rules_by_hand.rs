@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for ranks in [3, 4, 7, 8] {
             let call = Call::new(Collective::Bcast, Ranks(ranks), Bytes(100_000));
             let name = registry::describe(release, Collective::Bcast, read.lookup(&call).choice);
-            println!("Open MPI {release}: bcast of 100000 bytes on {ranks} ranks is served by {name}");
+            println!("Open MPI {release}: bcast of 100000 bytes on {ranks} ranks is run by {name}");
         }
     }
     Ok(())

@@ -16,8 +16,8 @@ fuzz_target!(|bytes: &[u8]| {
         for collective in Collective::ALL {
             for ranks in [1, 2, 3, 4, 7, 8, 100, i32::MAX as u32] {
                 for bytes in [0, 1, 2, 100, 1023, 1024, 65536, 1 << 31, u64::MAX] {
-                    let served = loaded.lookup_by_size(collective, Ranks(ranks), bytes, Distribution::Any);
-                    assert_eq!(served.choice, table.lookup(collective, ranks.into(), bytes), "{version} {collective}");
+                    let in_use = loaded.lookup_by_size(collective, Ranks(ranks), bytes, Distribution::Any);
+                    assert_eq!(in_use.choice, table.lookup(collective, ranks.into(), bytes), "{version} {collective}");
                 }
             }
         }

@@ -82,8 +82,8 @@ fn explain(args: &Explain) -> Result<String, WorkflowError> {
             let answer = |load| explain::call(&load, &lines, &call, args.level);
             let groups = explain::group(loads.map(|(version, load)| (version, answer(load))));
             let level = (kind == FileKind::Han).then_some(args.level);
-            let blocks = blocks(args, kind, json!({ "call": call, "level": level }), &groups, |group, served| {
-                format!(":\n{}", align_lines(&served_lines(args, served, &group.versions)))
+            let blocks = blocks(args, kind, json!({ "call": call, "level": level }), &groups, |group, explained| {
+                format!(":\n{}", align_lines(&explained_lines(args, explained, &group.versions)))
             })?;
             if args.json { blocks } else { format!("{}\n\n{blocks}", title(&args.file, &call, level)) }
         }
@@ -192,16 +192,16 @@ fn at(file: &Path, place: &Excerpt) -> String {
 }
 
 /// The rule that decides a call, and what runs.
-fn served_lines(args: &Explain, served: &Explanation, versions: &[Behaviour]) -> Vec<(&'static str, String)> {
-    let (said, is_tuned) = match served.choice {
+fn explained_lines(args: &Explain, explained: &Explanation, versions: &[Behaviour]) -> Vec<(&'static str, String)> {
+    let (said, is_tuned) = match explained.choice {
         RuleChoice::Tuned(choice) if choice.is_builtin() => ("default".to_owned(), false),
-        RuleChoice::Tuned(choice) => (format!("{} ({choice})", served.said), true),
-        RuleChoice::Han(_) => (served.said.clone(), false),
+        RuleChoice::Tuned(choice) => (format!("{} ({choice})", explained.said), true),
+        RuleChoice::Han(_) => (explained.said.clone(), false),
     };
-    let mut lines = vec![("looks up", format!("{} ({} bytes)", Bytes(served.lookup_bytes), served.lookup_bytes))];
-    lines.extend(served.place.iter().map(|place| ("decided by", at(&args.file, place))));
-    lines.extend([("because", served.because.clone()), ("says", said), ("runs", served.runs.clone())]);
-    lines.extend(served.reasons.iter().map(|reason| ("since", reason.clone())));
+    let mut lines = vec![("looks up", format!("{} ({} bytes)", Bytes(explained.lookup_bytes), explained.lookup_bytes))];
+    lines.extend(explained.place.iter().map(|place| ("decided by", at(&args.file, place))));
+    lines.extend([("because", explained.because.clone()), ("says", said), ("runs", explained.runs.clone())]);
+    lines.extend(explained.reasons.iter().map(|reason| ("since", reason.clone())));
     if is_tuned && versions.iter().any(|version| version.han_first) {
         lines.push(("but", "on several nodes, coll/han of 5.0 and later may run the call instead".to_owned()));
     }

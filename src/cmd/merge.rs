@@ -147,7 +147,7 @@ pub(super) fn join_upgraded(
     let (old, new) = (&mut earlier.manifest.plan, &later.manifest.plan);
     let again: BTreeSet<Collective> = new.cells.iter().map(|planned| planned.cell.collective).collect();
     old.cells.retain(|planned| !again.contains(&planned.cell.collective));
-    old.placement.serving.retain(|serving| !again.contains(&serving.collective));
+    old.placement.running.retain(|running| !again.contains(&running.collective));
     old.separate.collectives.retain(|collective| !again.contains(collective));
     old.skipped.retain(|skipped| !again.contains(&skipped.cell.collective));
     let plan = Plan { ranks: old.ranks.max(new.ranks), ..new.clone() };
@@ -309,17 +309,17 @@ fn plan(parts: &[MergeInput], largest: &Plan, repeats: bool) -> Result<Plan, Wor
         }
         placement.nodes.extend(part.placement.nodes.clone());
         placement.other_roots.extend(part.placement.other_roots.clone());
-        for serving in &part.placement.serving {
-            let here = (serving.collective, serving.ranks);
-            match placement.serving.iter().find(|known| (known.collective, known.ranks) == here) {
-                None => placement.serving.push(serving.clone()),
-                Some(known) if known == serving => {}
+        for running in &part.placement.running {
+            let here = (running.collective, running.ranks);
+            match placement.running.iter().find(|known| (known.collective, known.ranks) == here) {
+                None => placement.running.push(running.clone()),
+                Some(known) if known == running => {}
                 Some(known) => {
                     return Err(WorkflowError::Input(format!(
                         "{} on {} ranks uses the component {} in {} and {} in another run",
-                        serving.collective,
-                        serving.ranks,
-                        serving.by,
+                        running.collective,
+                        running.ranks,
+                        running.by,
                         run.path().display(),
                         known.by
                     )));

@@ -200,7 +200,7 @@ fn findings_of_a_later_format_are_not_replaced() {
     let session = Session::new();
     session.given(&format!("{TUNE} run"));
     let path = session.path("run/findings.json");
-    let later = fs::read_to_string(&path).unwrap().replacen("\"major\": 1", "\"major\": 9", 1);
+    let later = fs::read_to_string(&path).unwrap().replacen("\"major\": 2", "\"major\": 9", 1);
     fs::write(&path, &later).unwrap();
     session.run("tune --resume run").exits(3);
     assert_eq!(fs::read_to_string(&path).unwrap(), later);

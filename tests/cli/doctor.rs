@@ -42,7 +42,7 @@ fn an_installation_that_works_is_named() {
         has(&found, "worker ok", "collrules-worker (next to collrules, for libmpi.so.");
         has(&found, "slots ok", "on 1 host");
         has(&found, "components ok", "tuned 30");
-        has(&found, "serving ok", "tuned runs allgather, allgatherv, allreduce");
+        has(&found, "components ok", "tuned runs allgather, allgatherv, allreduce");
     });
 }
 
@@ -55,7 +55,7 @@ fn settings_in_the_way_are_found() {
         has(&found, "settings warning", "a forced algorithm beats it");
         let (code, found) = doctor(mpi, &[("OMPI_MCA_coll_tuned_priority", "0")]);
         assert_eq!(code, Some(4));
-        has(&found, "serving problem", "not run by coll/tuned");
+        has(&found, "components problem", "not run by coll/tuned");
     });
 }
 

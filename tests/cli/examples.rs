@@ -23,7 +23,7 @@ fn each_example_shows_what_it_promises() {
         ("check_rules", "rejected"),
         ("osu_folder", "timings from"),
         ("replay", "fastest if by 15 %"),
-        ("rules_by_hand", "is served by pipeline"),
+        ("rules_by_hand", "is run by pipeline"),
         ("simulated_cluster", "scatter_allgather"),
     ];
     for (name, promised) in examples {

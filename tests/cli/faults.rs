@@ -540,7 +540,7 @@ fn a_full_disk_changes_no_result() {
         let cells = |step: &serde_json::Value| step["evidence"]["found"]["round"]["cells"].as_array().cloned();
         let cells = state["steps"].as_array().unwrap().iter().filter_map(cells).flatten();
         let verdicts: Vec<String> =
-            cells.map(|it| format!("{} {} {}", it["cell"], it["served"], it["verdict"])).collect();
+            cells.map(|it| format!("{} {} {}", it["cell"], it["in_use"], it["verdict"])).collect();
         let files = ["rules.conf", "env.sh", "mca-params.conf"].map(text);
         (files, verdicts, state["settings"]["chosen"].clone(), state["reverted"].clone())
     };

@@ -62,15 +62,15 @@ fn cell(cell: Cell, random: &mut ChaCha8Rng) -> CellFinding {
         Some(gain) => Verdict::Replace { candidate: winner.candidate, gain },
         None => Verdict::Keep { why: KeepReason::NothingTimed },
     };
-    let served = winner.candidate.choice().expect("is a choice");
-    CellFinding { cell, points, disqualified: Vec::new(), verdict, served, unruled: Candidate::Builtin }
+    let in_use = winner.candidate.choice().expect("is a choice");
+    CellFinding { cell, points, disqualified: Vec::new(), verdict, in_use, unruled: Candidate::Builtin }
 }
 
 fn branch(cells: &[CellFinding]) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
     let ranges = cells.chunk_by(|a, b| a.cell.ranks == b.cell.ranks).map(|cells| {
         let ranks = cells[0].cell.ranks;
-        let leaves = cells.chunk_by(|a, b| a.served == b.served).map(leaf);
+        let leaves = cells.chunk_by(|a, b| a.in_use == b.in_use).map(leaf);
         let first = u64::from(ranks.0);
         let ranks = RankRange { first, end: Some(first + 1) };
         RankBranch { ranks, measured: vec![cells[0].cell.ranks], leaves: leaves.collect() }
@@ -86,8 +86,8 @@ fn leaf(cells: &[CellFinding]) -> Leaf {
     Leaf {
         first: lookup(first),
         end: Some(2 * lookup(last)),
-        choice: first.served,
-        by: Candidate::from_choice(first.served),
+        choice: first.in_use,
+        by: Candidate::from_choice(first.in_use),
         evidence: Some(LeafEvidence {
             messages,
             cells: cells.len(),

@@ -57,23 +57,23 @@ fn runs_of_one_system_become_one() {
 fn runs_of_different_collectives_add_up() {
     let scratch = tempfile::tempdir().unwrap();
     let run = |arguments: &str| run(scratch.path(), arguments);
-    let served = |name: &str| {
+    let in_use = |name: &str| {
         let found = findings(&scratch.path().join(name));
-        found.cells.iter().map(|found| (found.cell, found.served)).collect::<BTreeMap<_, _>>()
+        found.cells.iter().map(|found| (found.cell, found.in_use)).collect::<BTreeMap<_, _>>()
     };
     let mut parts = BTreeMap::new();
     for collective in ["bcast", "allgatherv"] {
         let tune = "tune --simulate --np 4,8 --sizes 1K,64K,1M --refine 0 --budget 20s -q";
         run(&format!("{tune} --ops {collective} --out {collective}")).exits(0);
-        parts.extend(served(collective));
+        parts.extend(in_use(collective));
     }
     assert!(parts.values().filter(|choice| !choice.is_builtin()).count() > 2, "{parts:?}");
     run("merge bcast allgatherv --out both").exits(0);
     run("analyze both").exits(0);
-    assert_eq!(served("both"), parts);
+    assert_eq!(in_use("both"), parts);
     // Fresh launches of a part are not about the merged file.
     run("validate both --repair --budget 20s").exits(0);
-    assert_eq!(served("both"), parts);
+    assert_eq!(in_use("both"), parts);
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn runs_of_several_layouts_become_one() {
     assert!(scratch.path().join("site/layout-one-per-node/samples.csv").is_file());
     run(scratch.path(), "analyze site").exits(0);
     let found = findings(&scratch.path().join("site"));
-    let served: Vec<_> = found.cells.iter().map(|cell| cell.served.algorithm).collect();
-    assert_eq!((served, found.layouts.len()), (vec![0, 2, 3], 2));
+    let in_use: Vec<_> = found.cells.iter().map(|cell| cell.in_use.algorithm).collect();
+    assert_eq!((in_use, found.layouts.len()), (vec![0, 2, 3], 2));
     let lies_alike = "measure --simulate --simulated-slots 8 --simulated-ppn 2 --ops bcast --np 2 --sizes 8 --out same \
                       --layout one-per-node --also-layout spread";
     run(scratch.path(), lies_alike).exits(0).complains("it places all communicators as one-per-node does");

@@ -228,21 +228,21 @@ fn a_validation_is_shown_with_what_was_removed() {
     let findings = findings(&run);
     let estimate =
         |point| Estimate { point, low: Some(0.97 * point), high: Some(1.04 * point), level: 0.95, samples: 4 };
-    let mut defaults = findings.cells.iter().filter(|found| found.served.is_builtin()).map(|found| found.cell);
+    let mut defaults = findings.cells.iter().filter(|found| found.in_use.is_builtin()).map(|found| found.cell);
     let [slower, failing] = [defaults.next().unwrap(), defaults.next().unwrap()];
     let cells = || -> Vec<ValidatedCell> {
         let cell = |(place, cell): (usize, &CellFinding)| {
             let (speedup, verdict) = match place {
                 _ if cell.cell == slower => (0.8, Outcome::Slower),
-                place if place % 3 == 0 && !cell.served.is_builtin() => (1.5, Outcome::Faster),
+                place if place % 3 == 0 && !cell.in_use.is_builtin() => (1.5, Outcome::Faster),
                 _ => (1.01, Outcome::Same),
             };
             ValidatedCell {
                 cell: cell.cell,
                 tuned: place % 5 > 0,
                 // Its rule is gone.
-                served: if cell.cell == slower { Choice::plain(1) } else { cell.served },
-                control: cell.served.is_builtin() && cell.cell != slower,
+                in_use: if cell.cell == slower { Choice::plain(1) } else { cell.in_use },
+                control: cell.in_use.is_builtin() && cell.cell != slower,
                 han: HanRule::Default,
                 without: estimate(1e-5 * speedup),
                 with: estimate(1e-5),
@@ -310,9 +310,9 @@ fn every_format_has_every_point() {
     assert_eq!(json["points"].as_array().unwrap().len(), points);
     assert_eq!(json["gain"].as_f64().unwrap(), findings.tree.gain);
     assert_eq!(json["rules"].as_u64().unwrap() as usize, findings.table.rules());
-    assert_eq!(json["format"]["major"], 1);
-    let served = json["points"].as_array().unwrap().iter().filter(|point| point["served"] == true).count();
-    assert_eq!(served, findings.cells.len(), "one candidate serves each cell");
+    assert_eq!(json["format"]["major"], 2);
+    let in_use = json["points"].as_array().unwrap().iter().filter(|point| point["in_use"] == true).count();
+    assert_eq!(in_use, findings.cells.len(), "one candidate for each cell");
 
     // What tune wrote can be written again, whole.
     let again = scratch.path().join("again.html");
@@ -385,10 +385,10 @@ fn times_that_nobody_believes_are_in_no_headline() {
         .arg(&out);
     let said = Ran::from(command.output().unwrap()).exits(0);
     let findings = findings(&out);
-    let ruled = |cell: &&CellFinding| cell.cell.collective.name() == "gather" && !cell.served.is_builtin();
+    let ruled = |cell: &&CellFinding| cell.cell.collective.name() == "gather" && !cell.in_use.is_builtin();
     assert!(
         findings.cells.iter().filter(ruled).count() == 4,
-        "the rules serve what seems so fast: {:?}",
+        "the rules apply to what seems so fast: {:?}",
         findings.table
     );
     assert_eq!(findings.doubted.len(), 4, "{:?}", findings.doubted);

@@ -91,7 +91,7 @@ impl Results {
                 Verdict::Replace { candidate, gain } => format!("{candidate} gains {}", interval(gain)),
                 Verdict::Keep { .. } => "keep".to_owned(),
             };
-            writeln!(self.text, "  {}: {builtin} s, {verdict}, served {}", found.cell, found.served).unwrap();
+            writeln!(self.text, "  {}: {builtin} s, {verdict}, in use {}", found.cell, found.in_use).unwrap();
         }
         for crossover in &findings.crossovers {
             let (below, above) = crossover.sides();

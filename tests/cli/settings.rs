@@ -23,10 +23,10 @@ fn the_values_are_those_of_the_ranks_and_what_is_set_already_is_kept() {
         let preset = named(&all, &format!("btl_{shared}_max_send_size")).unwrap();
         assert_eq!(preset["value"].as_str(), Some("65536"));
         assert!(preset["left_out"]["preset"].as_str().unwrap().starts_with("environment"));
-        // The component that serves in any case is no alternative.
+        // The component in use is no alternative.
         let matching = named(&all, "pml").unwrap();
-        let serving = matching["value"].clone();
-        assert!(!serving.as_str().unwrap().is_empty() && !matching["values"].as_array().unwrap().contains(&serving));
+        let running = matching["value"].clone();
+        assert!(!running.as_str().unwrap().is_empty() && !matching["values"].as_array().unwrap().contains(&running));
         let own = list(&format!("--setting {eager}=2K,16K --setting env:UCX_TLS=rc,sm|tcp"));
         assert_eq!(named(&own, &eager).unwrap()["values"], serde_json::json!(["2048", "16384"]));
         assert_eq!(named(&own, "env:UCX_TLS").unwrap()["values"], serde_json::json!(["rc,sm", "tcp"]));

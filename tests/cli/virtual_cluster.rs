@@ -95,8 +95,8 @@ fn tuning_pays_where_the_network_is_slow() {
             let gains: Vec<f64> = findings
                 .cells
                 .iter()
-                .filter(|cell| cell.cell.collective == Collective::Bcast && !cell.served.is_builtin())
-                .filter_map(|cell| Some(cell.served_gain()?.point))
+                .filter(|cell| cell.cell.collective == Collective::Bcast && !cell.in_use.is_builtin())
+                .filter_map(|cell| Some(cell.gain_in_use()?.point))
                 .collect();
             if !gains.iter().any(|gain| *gain >= 1.3) {
                 return Err(format!("no rule for bcast with a gain: {gains:?}\n{}", ran.stdout));
@@ -171,7 +171,7 @@ fn mockups_of_nodes_are_timed_on_several_hosts() {
 /// called the default, and measured against; if each host has one rank, it leaves the calls to `tuned`.
 #[test]
 #[ignore = "part of `make test-all`"]
-fn han_is_found_where_it_serves() {
+fn han_is_found_where_it_runs() {
     if !is_possible() {
         return;
     }
@@ -190,7 +190,7 @@ fn han_is_found_where_it_serves() {
         ran.complains("bcast on 4 ranks (2 nodes x 2 ranks) uses the component han");
         ran.says("Open MPI's component han runs");
         assert_eq!(
-            served(&out),
+            in_use(&out),
             ["barrier 2 tuned", "barrier 4 han", "bcast 2 tuned", "bcast 4 han"].map(str::to_owned),
             "{}",
             mpi.version
@@ -206,7 +206,7 @@ fn han_is_found_where_it_serves() {
             "tune --verbose --ops bcast --np 2 --sizes 1K --budget 14s --launches 1 --layout one-per-node --out";
         let ran = on_hosts(mpi, hosts, arguments, &out);
         assert!(matches!(ran.code, Some(0 | 12 | 13)), "{}{}", ran.stdout, ran.stderr);
-        assert_eq!(served(&out), ["bcast 2 tuned".to_owned()], "{}", mpi.version);
+        assert_eq!(in_use(&out), ["bcast 2 tuned".to_owned()], "{}", mpi.version);
         assert!(fs::read_to_string(out.join("report.md")).unwrap().contains("| 2 | 2 nodes x 1 rank | tuned: bcast |"));
         let ran =
             on_hosts(mpi, hosts, &arguments.replace("--np 2", "--np 4"), &scratch.path().join("refused")).exits(2);
@@ -322,14 +322,14 @@ fn a_vanished_node_costs_nothing_that_was_measured() {
 }
 
 /// Collective, communicator size and component of a run's manifest.
-fn served(run: &Path) -> Vec<String> {
+fn in_use(run: &Path) -> Vec<String> {
     let text = fs::read_to_string(run.join("manifest.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let serving = manifest["plan"]["placement"]["serving"].as_array().unwrap().iter();
+    let running = manifest["plan"]["placement"]["running"].as_array().unwrap().iter();
     let line = |one: &serde_json::Value| {
         format!("{} {} {}", one["collective"].as_str().unwrap(), one["ranks"], one["by"].as_str().unwrap())
     };
-    let mut lines: Vec<String> = serving.map(line).collect();
+    let mut lines: Vec<String> = running.map(line).collect();
     lines.sort();
     lines
 }

@@ -31,7 +31,7 @@ pub(super) enum Stated {
     /// The component `tuned` carried the calls out.
     Tuned,
     /// Settings under which another component than `tuned` carries the calls out.
-    Unserved(String),
+    NotRunByTuned(String),
     /// Rules were in use.
     Rules,
     /// True if forced algorithms and rules were in use, false if Open MPI ignored them.
@@ -127,7 +127,7 @@ fn settings(text: &str) -> Vec<Stated> {
         let Some(name) = name.strip_prefix("coll_") else {
             let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");
             if is_listed == value.starts_with('^') {
-                facts.push(Stated::Unserved(format!("the components are {value}, without tuned")));
+                facts.push(Stated::NotRunByTuned(format!("the components are {value}, without tuned")));
             }
             continue;
         };
@@ -149,7 +149,7 @@ fn settings(text: &str) -> Vec<Stated> {
         }
     }
     if tuned <= other.0 {
-        facts.push(Stated::Unserved(format!("{} has priority {}, and tuned {tuned}", other.1, other.0)));
+        facts.push(Stated::NotRunByTuned(format!("{} has priority {}, and tuned {tuned}", other.1, other.0)));
     }
     facts.extend(is_dynamic.map(Stated::Dynamic));
     facts.extend((has_rules && is_dynamic != Some(false)).then_some(Stated::Rules));
@@ -266,7 +266,7 @@ impl Statement {
                 (is_about && differs)
                     .then(|| format!("it says another algorithm of {collective} than {candidate}, which is assumed"))
             }
-            Stated::Unserved(why) => matches!(candidate, Candidate::Builtin | Candidate::Tuned(_))
+            Stated::NotRunByTuned(why) => matches!(candidate, Candidate::Builtin | Candidate::Tuned(_))
                 .then(|| format!("coll/tuned did not carry out the calls, since {why}, but {candidate} is assumed")),
             Stated::Rules => (candidate == Candidate::Builtin)
                 .then(|| "rules chose the algorithms, and Open MPI's own choice is assumed".to_owned()),

@@ -78,7 +78,7 @@ pub enum Unplayable {
         known: String,
     },
     /// An algorithm that works on two ranks only.
-    #[error("{0} with {1} serves two ranks alone, and {2} are asked for")]
+    #[error("{0} with {1} runs on two ranks alone, and {2} are asked for")]
     TwoAlone(Collective, &'static str, u32),
     /// More messages than can be played.
     #[error(

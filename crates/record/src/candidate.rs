@@ -43,7 +43,7 @@ impl Candidate {
     }
 
     /// Returns the choice that makes a rule table use this candidate; the default's choice if no rule can.
-    pub fn served(self) -> Choice {
+    pub fn choice_in_rules(self) -> Choice {
         self.choice().unwrap_or(Choice::BUILTIN)
     }
 

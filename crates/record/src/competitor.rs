@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_rules::Collective;
 
 use crate::component::Component;
-use crate::placement::Serving;
+use crate::placement::RunningComponent;
 use crate::settings::Settings;
 
 /// A component that may take a call before `tuned` does, and without which a communicator still has every collective.
@@ -125,11 +125,11 @@ pub fn components() -> impl Iterator<Item = Component> {
 }
 
 /// The settings that send all these calls to `coll/tuned`.
-pub fn pins<'a>(servings: impl IntoIterator<Item = &'a Serving>) -> Settings {
+pub fn pins<'a>(found: impl IntoIterator<Item = &'a RunningComponent>) -> Settings {
     let mut left: BTreeMap<Component, BTreeSet<Collective>> = BTreeMap::new();
-    for serving in servings {
-        for component in &serving.without {
-            left.entry(*component).or_default().insert(serving.collective);
+    for running in found {
+        for component in &running.without {
+            left.entry(*component).or_default().insert(running.collective);
         }
     }
     left.into_iter()
@@ -155,12 +155,12 @@ fn without(list: &str, left: &str) -> String {
     };
     let joined = |names: BTreeSet<String>| Vec::from_iter(names).join(",");
     let (listed, left) = (names(list), names(left));
-    let served: BTreeSet<String> = listed.difference(&left).cloned().collect();
-    match (list.starts_with('^'), served.is_empty()) {
+    let kept: BTreeSet<String> = listed.difference(&left).cloned().collect();
+    match (list.starts_with('^'), kept.is_empty()) {
         (true, _) => format!("^{}", joined(&listed | &left)),
         // An empty list would mean all.
         (false, true) => format!("^{}", Collective::ALL.map(Collective::name).join(",")),
-        (false, false) => joined(served),
+        (false, false) => joined(kept),
     }
 }
 
@@ -187,14 +187,14 @@ mod tests {
     use super::*;
     use crate::units::Ranks;
 
-    fn serving(collective: Collective, without: &str) -> Serving {
+    fn running(collective: Collective, without: &str) -> RunningComponent {
         let without: Component = without.parse().expect("a name");
-        Serving { collective, ranks: Ranks(8), by: without, without: vec![without] }
+        RunningComponent { collective, ranks: Ranks(8), by: without, without: vec![without] }
     }
 
     #[test]
     fn each_component_leaves_calls_as_it_can() {
-        let of = |without| pins(&[serving(Collective::Bcast, without), serving(Collective::Reduce, without)]);
+        let of = |without| pins(&[running(Collective::Bcast, without), running(Collective::Reduce, without)]);
         let text = |without| format!("{:?}", of(without));
         assert_eq!(
             text("han"),

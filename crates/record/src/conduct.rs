@@ -16,10 +16,10 @@ use crate::validation::Validation;
 
 /// The conduct of every rule, in the order of the cells.
 pub fn list_conducts(findings: &Findings) -> Vec<Conduct> {
-    let served = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.served_candidate());
+    let in_use = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.candidate_in_use());
     let conduct = |cells: &[CellFinding]| {
         let (first, last) = (cells.first()?.cell, cells.last()?.cell);
-        let by = cells.first()?.served_candidate();
+        let by = cells.first()?.candidate_in_use();
         let conduct = Conduct {
             collective: first.collective,
             ranks: first.ranks,
@@ -31,7 +31,7 @@ pub fn list_conducts(findings: &Findings) -> Vec<Conduct> {
         };
         (by != Candidate::Builtin).then_some(conduct)
     };
-    findings.cells.chunk_by(|a, b| served(a) == served(b)).filter_map(conduct).collect()
+    findings.cells.chunk_by(|a, b| in_use(a) == in_use(b)).filter_map(conduct).collect()
 }
 
 impl Conduct {
@@ -76,8 +76,8 @@ fn find_effect(findings: &Findings, cells: &[CellFinding], by: Candidate) -> Eff
     if !collective.reduces() {
         return Effect::None;
     }
-    let serving = findings.placement.find_serving(collective, ranks);
-    let default = match serving.map(|serving| serving.by) {
+    let running = findings.placement.find_running(collective, ranks);
+    let default = match running.map(|running| running.by) {
         None | Some(Component::TUNED | Component::BASIC) => Effect::Same,
         Some(Component::HAN) => Effect::Other,
         Some(_) => Effect::Unknown,
@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
     use crate::findings::Verdict;
-    use crate::placement::Serving;
+    use crate::placement::RunningComponent;
     use crate::reason::KeepReason;
     use crate::units::{Bytes, Ranks};
 
@@ -128,17 +128,17 @@ mod tests {
         blocks.set(8, Some(9), sizes);
         let mut table = RuleTable::new();
         table.set(Collective::Allreduce, blocks);
-        let cell = |bytes, served| CellFinding {
+        let cell = |bytes, in_use| CellFinding {
             cell: Cell { collective: Collective::Allreduce, ranks: Ranks(8), bytes: Bytes(bytes) },
             points: Vec::new(),
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: KeepReason::NothingTimed },
-            served,
+            in_use,
             unruled: Candidate::Builtin,
         };
         let cells = vec![cell(4096, Choice::BUILTIN), cell(8192, choice), cell(16384, choice)];
         let mut findings = Findings { cells, table, ..Findings::empty("a test", Release::V5_0) };
-        findings.placement.serving.extend(default.map(|by| Serving {
+        findings.placement.running.extend(default.map(|by| RunningComponent {
             collective: Collective::Allreduce,
             ranks: Ranks(8),
             by,

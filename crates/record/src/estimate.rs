@@ -51,17 +51,28 @@ impl Estimate {
     /// The product of powers of ratios from the same launches, which may all be wrong in the same direction: its ends are the
     /// products of the powers of their ends. None without ratios.
     pub fn product_of_powers(factors: impl IntoIterator<Item = (f64, Self)>) -> Option<Self> {
+        Self::combine(&factors.into_iter().collect::<Vec<_>>(), |sum, half| sum + half)
+    }
+
+    /// The product of powers of ratios from different launches: half widths are added in quadrature.
+    pub fn product_of_independent(factors: impl IntoIterator<Item = (f64, Self)>) -> Option<Self> {
         let factors: Vec<(f64, Self)> = factors.into_iter().collect();
-        let product = |value: fn(&Self) -> Option<f64>| {
-            let logs = factors.iter().map(|(power, factor)| Some(power * value(factor)?.ln()));
-            logs.sum::<Option<f64>>().map(ratio)
+        let samples = factors.iter().map(|(_, factor)| factor.samples).sum();
+        Some(Self { samples, ..Self::combine(&factors, f64::hypot)? })
+    }
+
+    fn combine(factors: &[(f64, Self)], add: fn(f64, f64) -> f64) -> Option<Self> {
+        let log: f64 = factors.iter().map(|(power, factor)| power * factor.point.ln()).sum();
+        let half = |end: fn(&Self) -> Option<f64>| {
+            let halves = factors.iter().map(|(power, factor)| Some(power * (end(factor)? / factor.point).ln().abs()));
+            halves.into_iter().try_fold(0.0, |sum, half| Some(add(sum, half?)))
         };
         Some(Self {
+            point: ratio(log),
+            low: half(|it| it.low).map(|half| ratio(log - half)),
+            high: half(|it| it.high).map(|half| ratio(log + half)),
             level: factors.first()?.1.level,
             samples: factors.iter().map(|(_, factor)| factor.samples).min()?,
-            point: product(|it| Some(it.point))?,
-            low: product(|it| it.low),
-            high: product(|it| it.high),
         })
     }
 
@@ -70,18 +81,6 @@ impl Estimate {
         let ratios: Vec<Self> = ratios.into_iter().collect();
         let power = 1.0 / ratios.len() as f64;
         Self::product_of_powers(ratios.into_iter().map(|ratio| (power, ratio)))
-    }
-
-    /// The product of two ratios from different launches, with the level and samples of the other one.
-    #[must_use]
-    pub fn times(self, other: Self) -> Self {
-        let log_end = |end: fn(&Self) -> Option<f64>| {
-            let half = |it: &Self| Some((end(it)? / it.point).ln());
-            Some(half(&self)?.hypot(half(&other)?))
-        };
-        let (low, high) = (log_end(|it| it.low).map(|half| -half), log_end(|it| it.high));
-        let product = Self { point: 0.0, low, high, ..other }.exp();
-        product.map(|factor| factor * self.point * other.point)
     }
 
     /// Half the width of the interval relative to the point; missing without an interval or a scale.
@@ -215,7 +214,7 @@ mod tests {
         let mean = Estimate::geometric_mean([ratio(4.0), open]).expect("two");
         assert!(close(Some(mean.point), 2.0) && mean.low.is_none() && close(mean.high, 2.4) && mean.samples == 3);
         assert_eq!(Estimate::geometric_mean([]), None);
-        let both = ratio(2.0).times(ratio(3.0));
+        let both = Estimate::product_of_independent([2.0, 3.0].map(|it| (1.0, ratio(it)))).expect("two");
         let end = (2f64.sqrt() * 1.2f64.ln()).exp();
         assert!(close(Some(both.point), 6.0) && close(both.low, 6.0 / end) && close(both.high, 6.0 * end), "{both:?}");
     }

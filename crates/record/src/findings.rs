@@ -23,7 +23,7 @@ use crate::tree::Tree;
 use crate::units::{Bytes, Ranks};
 
 /// The version of `findings.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// The result of an analysis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -148,8 +148,8 @@ pub struct CellFinding {
     /// The verdict on this cell alone.
     pub verdict: Verdict,
     /// Final choice of the rule table for this cell: constraints may overrule the verdict.
-    pub served: Choice,
-    /// Candidate that carries out the call if `served` is the builtin: the builtin itself, or the component that
+    pub in_use: Choice,
+    /// Candidate that carries out the call if `in_use` is the builtin: the builtin itself, or the component that
     /// remains when the rules' settings are active.
     pub unruled: Candidate,
 }
@@ -281,9 +281,9 @@ impl Findings {
 
     /// Returns true if the gain in a cell relies on times that are hardly plausible.
     pub fn doubts(&self, cell: &CellFinding) -> bool {
-        let served = cell.served_candidate();
+        let in_use = cell.candidate_in_use();
         let doubted = |candidate| self.doubted.contains(&(cell.cell, candidate));
-        served != Candidate::Builtin && (doubted(served) || doubted(Candidate::Builtin))
+        in_use != Candidate::Builtin && (doubted(in_use) || doubted(Candidate::Builtin))
     }
 }
 
@@ -315,19 +315,19 @@ impl CellFinding {
     }
 
     /// Returns the candidate that carries out the call with rules and settings active.
-    pub fn served_candidate(&self) -> Candidate {
-        if self.served.is_builtin() { self.unruled } else { Candidate::from_choice(self.served) }
+    pub fn candidate_in_use(&self) -> Candidate {
+        if self.in_use.is_builtin() { self.unruled } else { Candidate::from_choice(self.in_use) }
     }
 
     /// Builtin time over the time of the candidate that carries out the call with rules and settings active; missing if
     /// that is the builtin.
-    pub fn served_gain(&self) -> Option<Estimate> {
-        self.point(self.served_candidate()).and_then(|point| point.gain)
+    pub fn gain_in_use(&self) -> Option<Estimate> {
+        self.point(self.candidate_in_use()).and_then(|point| point.gain)
     }
 
-    /// Like [`Self::served_gain`], corrected for selection.
-    pub fn served_expectation(&self) -> Option<f64> {
-        self.point(self.served_candidate()).and_then(|point| point.expected)
+    /// Like [`Self::gain_in_use`], corrected for selection.
+    pub fn expectation_in_use(&self) -> Option<f64> {
+        self.point(self.candidate_in_use()).and_then(|point| point.expected)
     }
 }
 
@@ -354,7 +354,7 @@ pub struct CellInLayout {
     /// Builtin time over the time of `wanted`; missing for the builtin.
     pub wanted_gain: Option<Estimate>,
     /// The candidate that is used.
-    pub served: Candidate,
-    /// Builtin time over the time of `served`; missing for the builtin, and if it was not timed.
-    pub served_gain: Option<Estimate>,
+    pub in_use: Candidate,
+    /// Builtin time over the time of `in_use`; missing for the builtin, and if it was not timed.
+    pub gain_in_use: Option<Estimate>,
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::candidate::{Candidate, HanAlgorithm};
 use crate::cell::Cell;
 use crate::component::Component;
-use crate::placement::{Placement, Serving};
+use crate::placement::{Placement, RunningComponent};
 use crate::units::Ranks;
 
 names! {
@@ -190,7 +190,7 @@ impl HanRules {
     }
 }
 
-impl Serving {
+impl RunningComponent {
     /// Returns true if HAN carries out the calls and a file can make it delegate them individually. Other components
     /// can only be switched off as a whole.
     pub fn can_hand_over(&self, release: Release) -> bool {
@@ -201,8 +201,8 @@ impl Serving {
 impl Placement {
     /// Returns the collectives and communicator sizes that HAN handles and can delegate call by call.
     pub fn handable(&self, release: Release) -> impl Iterator<Item = (Collective, Ranks)> {
-        let handable = self.serving.iter().filter(move |serving| serving.can_hand_over(release));
-        handable.map(|serving| (serving.collective, serving.ranks))
+        let handable = self.running.iter().filter(move |running| running.can_hand_over(release));
+        handable.map(|running| (running.collective, running.ranks))
     }
 }
 

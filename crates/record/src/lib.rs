@@ -114,7 +114,7 @@ pub use han_rules::{CallRule, HanRule, HanRules};
 pub use launch::Launch;
 pub use manifest::{Manifest, Survey};
 pub use pattern::{Cast, Pattern, Subject};
-pub use placement::{Arrangement, Layout, Nodes, Placement, Serving};
+pub use placement::{Arrangement, Layout, Nodes, Placement, RunningComponent};
 pub use plan::Plan;
 pub use policy::Policy;
 pub use profile::Profile;

@@ -17,7 +17,7 @@ use crate::transport::Transport;
 use crate::units::{Bytes, Ranks, Seconds};
 
 /// The format that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// Value of `backend` in the manifest of an imported run.
 pub const IMPORTED: &str = "import";

@@ -156,7 +156,7 @@ impl fmt::Display for Nodes {
 
 /// Component that carries out a collective on communicators of a size by default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Serving {
+pub struct RunningComponent {
     /// The collective.
     pub collective: Collective,
     /// The communicator size.
@@ -175,7 +175,7 @@ pub struct Placement {
     /// Ranks on each node, per communicator size.
     pub nodes: BTreeMap<Ranks, Nodes>,
     /// Component that carries out the calls of each collective and communicator size; empty if it was not determined.
-    pub serving: Vec<Serving>,
+    pub running: Vec<RunningComponent>,
     /// The other root ([`Layout::other_root`]) of each communicator size for which it is not the last rank.
     pub other_roots: BTreeMap<Ranks, u32>,
 }
@@ -206,12 +206,12 @@ impl Placement {
 
     /// The components that have to be switched off before `coll/tuned` gets the calls.
     pub fn without(&self, collective: Collective, ranks: Ranks) -> &[Component] {
-        self.find_serving(collective, ranks).map_or(&[], |serving| &serving.without)
+        self.find_running(collective, ranks).map_or(&[], |running| &running.without)
     }
 
     /// The component that carries out a collective, if it is known.
-    pub fn find_serving(&self, collective: Collective, ranks: Ranks) -> Option<&Serving> {
-        self.serving.iter().find(|serving| (serving.collective, serving.ranks) == (collective, ranks))
+    pub fn find_running(&self, collective: Collective, ranks: Ranks) -> Option<&RunningComponent> {
+        self.running.iter().find(|running| (running.collective, running.ranks) == (collective, ranks))
     }
 
     /// Returns the collectives that HAN calls on its own communicators for a cell, with their numbers of ranks (those
@@ -219,8 +219,8 @@ impl Placement {
     /// there.
     pub fn inside_han(&self, cell: Cell) -> Vec<(Collective, Ranks)> {
         let Cell { collective, ranks, .. } = cell;
-        let here = |serving: &Serving| (serving.collective, serving.ranks) == (collective, ranks);
-        let by_han = self.serving.iter().any(|serving| here(serving) && serving.by == Component::HAN);
+        let here = |running: &RunningComponent| (running.collective, running.ranks) == (collective, ranks);
+        let by_han = self.running.iter().any(|running| here(running) && running.by == Component::HAN);
         let Some(Nodes(counts)) = self.nodes.get(&ranks).filter(|_| by_han) else { return Vec::new() };
         let nodes = u32::try_from(counts.len()).unwrap_or(u32::MAX);
         let sizes = |level| match level {
@@ -291,14 +291,14 @@ mod tests {
     #[test]
     fn han_calls_on_the_ranks_of_a_node_and_on_one_per_node() {
         let ranks = Ranks(8);
-        let serving = |by| Serving { collective: Collective::Allreduce, ranks, by, without: Vec::new() };
+        let running = |by| RunningComponent { collective: Collective::Allreduce, ranks, by, without: Vec::new() };
         let nodes = [(ranks, Nodes(vec![2; 4]))].into();
-        let mut placement = Placement { nodes, serving: vec![serving(Component::HAN)], ..Placement::default() };
+        let mut placement = Placement { nodes, running: vec![running(Component::HAN)], ..Placement::default() };
         let cell = Cell { collective: Collective::Allreduce, ranks, bytes: crate::units::Bytes(8) };
         let expected = [(Collective::Allreduce, 4), (Collective::Bcast, 2), (Collective::Reduce, 2)];
         assert_eq!(placement.inside_han(cell), expected.map(|(inner, ranks)| (inner, Ranks(ranks))));
         assert_eq!(placement.inside_han(Cell { collective: Collective::Bcast, ..cell }), []);
-        placement.serving = vec![serving(Component::TUNED)];
+        placement.running = vec![running(Component::TUNED)];
         assert_eq!(placement.inside_han(cell), []);
     }
 

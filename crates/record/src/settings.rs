@@ -12,7 +12,7 @@ use crate::units::{Bytes, Ranks, Seconds};
 use crate::validation::Round;
 
 /// The format of `settings.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 3, minor: 0 };
 
 /// Settings by name: MCA parameters, and environment variables after `env:`. Empty is the default.
 pub type Settings = BTreeMap<String, String>;

@@ -12,7 +12,7 @@ use crate::units::Seconds;
 use crate::validation::{RevertedRange, Validation};
 
 /// The format of `state.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 3, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 4, minor: 0 };
 
 /// Steps of a tuning with their results. A step that is here is not done again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use crate::han_rules::{CallRule, HanRule};
 use crate::units::Seconds;
 
 /// The version of `validation.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 3, minor: 0 };
 
 /// A comparison of a rules file, as deployed, with the system without it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,7 +201,7 @@ pub struct ValidatedCell {
     /// True if it was measured for tuning; otherwise it lies between such cells.
     pub tuned: bool,
     /// Choice of the file for it.
-    pub served: Choice,
+    pub in_use: Choice,
     /// True if neither a rule nor a setting acts on its calls, so that a change has other causes.
     pub control: bool,
     /// HAN's rule for it.
@@ -324,7 +324,7 @@ impl ValidatedCell {
 
     /// The rule that was launched.
     pub fn rule(&self) -> CallRule {
-        (self.served, self.han)
+        (self.in_use, self.han)
     }
 
     /// Returns true if a rule of coll/tuned or of HAN acts on it.
@@ -421,7 +421,7 @@ mod tests {
         ValidatedCell {
             cell: Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) },
             tuned: true,
-            served: Choice::plain(6),
+            in_use: Choice::plain(6),
             control: false,
             han: HanRule::Default,
             without: estimate(speedup * 1e-6),
@@ -471,7 +471,7 @@ mod tests {
         let (faster, slower) = (Outcome::Faster, Outcome::Slower);
         let round = |cells: &[ValidatedCell]| Round { cells: cells.to_vec(), ..Round::default() };
         let before = round(&[cell(1, 1.4, faster), cell(2, 1.4, faster), cell(4, 1.4, faster), cell(8, 1.4, faster)]);
-        let other = ValidatedCell { served: Choice::plain(2), ..cell(4, 0.9, Outcome::Undecided) };
+        let other = ValidatedCell { in_use: Choice::plain(2), ..cell(4, 0.9, Outcome::Undecided) };
         let mut later = round(&[cell(1, 0.9, Outcome::Undecided), cell(2, 0.8, slower), other]);
         later.complete_from(&before);
         let found: Vec<(f64, Outcome)> = later.cells.iter().map(|it| (it.speedup.point, it.verdict)).collect();
@@ -557,7 +557,7 @@ mod tests {
     #[test]
     fn only_what_the_file_acts_on_can_be_its_loss() {
         let slower = cell(1, 0.5, Outcome::Slower);
-        let control = ValidatedCell { served: Choice::BUILTIN, control: true, ..slower.clone() };
+        let control = ValidatedCell { in_use: Choice::BUILTIN, control: true, ..slower.clone() };
         let with = |cells: Vec<ValidatedCell>, settings: usize, repaired: Vec<Cell>| Validation {
             settings: (0..settings).map(|name| (name.to_string(), String::new())).collect(),
             ..of_round(Round { cells, repaired, ..Round::default() })

@@ -190,8 +190,8 @@ pub(crate) fn placement(findings: &Findings) -> Vec<[String; 3]> {
     let placement = &findings.placement;
     let row = |(ranks, nodes): (&Ranks, &collrules_record::Nodes)| {
         let mut by: BTreeMap<Component, Vec<&str>> = BTreeMap::new();
-        for serving in placement.serving.iter().filter(|serving| serving.ranks == *ranks) {
-            by.entry(serving.by).or_default().push(serving.collective.name());
+        for running in placement.running.iter().filter(|running| running.ranks == *ranks) {
+            by.entry(running.by).or_default().push(running.collective.name());
         }
         let by: Vec<String> =
             by.iter().map(|(component, names)| format!("{component}: {}", names.join(", "))).collect();
@@ -244,7 +244,7 @@ mod tests {
             points: Vec::new(),
             disqualified: why(text),
             verdict: Verdict::Keep { why: KeepReason::NothingTimed },
-            served: Choice::BUILTIN,
+            in_use: Choice::BUILTIN,
             unruled: Candidate::Builtin,
         };
         let mut cells: Vec<CellFinding> = (0..6).map(|power| cell(1 << power, "wrong data")).collect();

@@ -284,18 +284,18 @@ impl<'a> Gains<'a> {
     /// took place and did not compare the cell.
     fn expected_gain(&self, findings: &Findings, cell: &CellFinding) -> CellGain {
         let is_unreached = cell.verdict == Verdict::Keep { why: KeepReason::NotConfirmed } && self.round.is_some();
-        if cell.served_candidate() == Candidate::Builtin && is_unreached && self.have_rules() {
+        if cell.candidate_in_use() == Candidate::Builtin && is_unreached && self.have_rules() {
             return CellGain { state: SizeState::Removed(Removal::NotReached), speedup: None };
         }
-        if cell.served_candidate() == Candidate::Builtin || !self.have_rules() {
+        if cell.candidate_in_use() == Candidate::Builtin || !self.have_rules() {
             return CellGain::DEFAULT;
         }
-        let rule = (cell.served, findings.han.rule(cell.cell));
+        let rule = (cell.in_use, findings.han.rule(cell.cell));
         if self.round.is_some_and(|round| round.is_between(cell.cell, rule)) {
             return CellGain { state: SizeState::Between, speedup: None };
         }
-        let measured = cell.served_gain().filter(|_| self.round.is_none() && !findings.doubts(cell));
-        let point = |measured: Estimate| cell.served_expectation().unwrap_or(measured.point);
+        let measured = cell.gain_in_use().filter(|_| self.round.is_none() && !findings.doubts(cell));
+        let point = |measured: Estimate| cell.expectation_in_use().unwrap_or(measured.point);
         let speedup = measured.map(|it| Estimate { point: point(it), ..it });
         CellGain { state: SizeState::NotCompared, speedup }
     }
@@ -340,7 +340,9 @@ impl<'a> Gains<'a> {
             let under = under.get(cell);
             match under.filter(|_| gain.state.has_rule()) {
                 Some(_) if whole.is_some() => gain.speedup = Some(guarded.speedup),
-                Some(under) => gain.speedup = Some(guarded.speedup.times(*under)),
+                Some(under) => {
+                    gain.speedup = Estimate::product_of_independent([guarded.speedup, *under].map(|it| (1.0, it)))
+                }
                 None if gain.state.has_rule() => *gain = CellGain { state: SizeState::NotCompared, speedup: None },
                 None => *gain = CellGain { state: SizeState::Settings(guarded.guard), speedup: Some(guarded.speedup) },
             }
@@ -564,7 +566,7 @@ mod tests {
         let mean = |found: &Validation| Gains::of_comparison(found).mean(..);
         assert_eq!(mean(&found), Some(own));
         let mut other = found.round.cells[0].clone();
-        (other.cell.bytes, other.served) = (Bytes(1), collrules_rules::Choice::BUILTIN);
+        (other.cell.bytes, other.in_use) = (Bytes(1), collrules_rules::Choice::BUILTIN);
         found.round.cells.insert(0, other);
         assert_eq!(mean(&found).and_then(|mean| mean.low), Some(1.8), "one of two sizes has a rule");
         assert_eq!(Gains::default().mean(..), None);

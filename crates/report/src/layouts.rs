@@ -45,17 +45,17 @@ pub fn sentences(findings: &Findings) -> Vec<String> {
             continue;
         }
         let mean = |gain: fn(&CellInLayout) -> f64| geometric_mean(own.iter().map(|cell| gain(cell))).unwrap_or(1.0);
-        let slower = own.iter().filter(|cell| point(cell.served_gain) < 1.0).map(|cell| point(cell.served_gain));
+        let slower = own.iter().filter(|cell| point(cell.gain_in_use) < 1.0).map(|cell| point(cell.gain_in_use));
         let slowest = slower.clone().reduce(f64::min);
         let slower = match slowest {
             None => "slower for none".to_owned(),
             Some(least) => format!("slower for {} (worst {})", slower.count(), times(least)),
         };
-        let mean_served = times(mean(|cell| point(cell.served_gain)));
+        let mean_in_use = times(mean(|cell| point(cell.gain_in_use)));
         if !findings.layout_rules.is_empty() {
             let cells = counted(own.len(), "size");
             sentences.push(format!(
-                "Layout {}: {mean_served} in geometric mean over {cells}.",
+                "Layout {}: {mean_in_use} in geometric mean over {cells}.",
                 describe_arrangement(arrangement)
             ));
             continue;
@@ -65,7 +65,7 @@ pub fn sentences(findings: &Findings) -> Vec<String> {
              {} with rules of its own.",
             describe_arrangement(arrangement),
             counted(own.len(), "size"),
-            mean_served,
+            mean_in_use,
             times(mean(|cell| point(cell.wanted_gain))),
         ));
     }
@@ -81,11 +81,11 @@ const ABOUT: &str = "Communicators of the same size have several layouts, which 
 /// Lists neighbouring sizes of an arrangement with the same choices (shared and its own), if either is not the builtin.
 pub(crate) fn table(findings: &Findings) -> Block {
     let mut cells = shared(findings);
-    let key = |cell: &CellInLayout| (cell.cell.collective, cell.cell.ranks, cell.arrangement, cell.served, cell.wanted);
+    let key = |cell: &CellInLayout| (cell.cell.collective, cell.cell.ranks, cell.arrangement, cell.in_use, cell.wanted);
     cells.sort_by_key(|cell| (cell.cell.collective, cell.cell.ranks, cell.arrangement, cell.cell.bytes));
     let rows = cells.chunk_by(|a, b| key(a) == key(b));
     let touched =
-        |cells: &&[&CellInLayout]| cells[0].served != Candidate::Builtin || cells[0].wanted != Candidate::Builtin;
+        |cells: &&[&CellInLayout]| cells[0].in_use != Candidate::Builtin || cells[0].wanted != Candidate::Builtin;
     let row = |cells: &[&CellInLayout]| {
         let first = cells[0];
         let collective = first.cell.collective;
@@ -98,8 +98,8 @@ pub(crate) fn table(findings: &Findings) -> Block {
             first.cell.ranks.to_string(),
             sizes(collective, first.cell.bytes, cells[cells.len() - 1].cell.bytes),
             first.arrangement.to_string(),
-            candidate_name(findings, collective, first.served),
-            mean(|cell| cell.served_gain, first.served),
+            candidate_name(findings, collective, first.in_use),
+            mean(|cell| cell.gain_in_use, first.in_use),
             candidate_name(findings, collective, first.wanted),
             mean(|cell| cell.wanted_gain, first.wanted),
         ]

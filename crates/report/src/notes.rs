@@ -120,11 +120,11 @@ fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
 fn rule_notes(findings: &Findings, stretches: &[Stretch], (collective, ranks): (Collective, Ranks), notes: &mut Notes) {
     let Some((_, steps)) = findings.table.collectives().find(|(known, _)| *known == collective) else { return };
     for (start, end, choice) in steps.get(ranks.0.into()).iter() {
-        let serves = |stretch: &&Stretch| {
+        let holds = |stretch: &&Stretch| {
             let first = lookup_bytes(findings.release, collective, ranks, stretch.first.bytes, 1);
             stretch.choice == *choice && first >= start && end.is_none_or(|end| first < end)
         };
-        let text = match stretches.iter().find(serves) {
+        let text = match stretches.iter().find(holds) {
             Some(stretch) => {
                 let sizes = collective.has_sizes().then(|| stretch.sizes());
                 let conduct = findings.conduct.iter().find(|conduct| conduct.applies_to(stretch.first));

@@ -12,7 +12,7 @@ use crate::words::{count, percent};
 
 /// Returns true if the rules choose something else for a cell than its own timings do.
 pub(crate) fn overruled(cell: &CellFinding) -> bool {
-    cell.verdict.candidate() != cell.served_candidate()
+    cell.verdict.candidate() != cell.candidate_in_use()
 }
 
 /// Describes the reason for the choice in the cell.
@@ -21,7 +21,7 @@ pub(crate) fn reason(findings: &Findings, cell: &CellFinding) -> String {
     match &cell.verdict {
         Verdict::Keep { why } if !overruled(cell) => describe_kept(findings, why),
         Verdict::Replace { .. } if !overruled(cell) => "it won at this size".to_owned(),
-        Verdict::Keep { .. } if cell.served.is_builtin() => {
+        Verdict::Keep { .. } if cell.in_use.is_builtin() => {
             "the rules need settings that switch off the component that usually runs it".to_owned()
         }
         _ if policy.one_choice(findings.release, cell.cell.collective, cell.cell.ranks) => {
@@ -43,10 +43,10 @@ pub(crate) fn verdict(findings: &Findings, cell: &CellFinding) -> String {
     }
     let time = |candidate| cell.point(candidate).map(|point| point.time.point);
     let cost =
-        time(cell.served_candidate()).zip(time(cell.verdict.candidate())).map(|(chosen, best)| chosen / best - 1.0);
+        time(cell.candidate_in_use()).zip(time(cell.verdict.candidate())).map(|(chosen, best)| chosen / best - 1.0);
     let cost = cost.filter(|cost| *cost >= NO_COST).map(|cost| format!(", which is {} slower here", percent(cost)));
     let own = if let Verdict::Replace { .. } = cell.verdict { format!("best: {own}") } else { own };
-    format!("{} ({own}; {}{})", name(cell.served_candidate()), reason(findings, cell), cost.unwrap_or_default())
+    format!("{} ({own}; {}{})", name(cell.candidate_in_use()), reason(findings, cell), cost.unwrap_or_default())
 }
 
 /// Smallest difference of times that is named, as a share.
@@ -66,7 +66,7 @@ pub(crate) struct ChoiceReason {
 /// The reasons of these cells with their numbers, the most frequent first.
 pub(crate) fn reasons(findings: &Findings, cells: &[CellFinding]) -> Vec<(ChoiceReason, usize)> {
     let of_cell = |cell: &CellFinding| ChoiceReason {
-        is_ruled: cell.served_candidate() != Candidate::Builtin,
+        is_ruled: cell.candidate_in_use() != Candidate::Builtin,
         why: reason(findings, cell),
         remedy: remedy(cell, findings.criteria.min_gain),
     };
@@ -160,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    fn cell(collective: Collective, won: Option<u32>, served: u32) -> CellFinding {
+    fn cell(collective: Collective, won: Option<u32>, in_use: u32) -> CellFinding {
         let gain = Estimate { point: 2.0, low: None, high: None, level: 0.95, samples: 9 };
         let candidate = |id| Candidate::from_choice(Choice::plain(id));
         CellFinding {
@@ -170,7 +170,7 @@ mod tests {
             verdict: won.map_or(Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotSignificant) }, |id| {
                 Verdict::Replace { candidate: candidate(id), gain }
             }),
-            served: if served == 0 { Choice::BUILTIN } else { Choice::plain(served) },
+            in_use: if in_use == 0 { Choice::BUILTIN } else { Choice::plain(in_use) },
             unruled: Candidate::Builtin,
         }
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_difference_between_verdict_and_rule_has_a_reason() {
         let findings = Findings::empty("", Release::V5_0);
-        let said = |collective, won, served| verdict(&findings, &cell(collective, won, served));
+        let said = |collective, won, in_use| verdict(&findings, &cell(collective, won, in_use));
         assert_eq!(said(Collective::Bcast, None, 0), "default: not significant");
         assert_eq!(said(Collective::Bcast, Some(6), 6), "binomial");
         let shared = "all message sizes of this communicator need the same choice";
@@ -205,7 +205,7 @@ mod tests {
     fn reasons_add_up_to_all_cells() {
         let findings = Findings::empty("", Release::V5_0);
         let cells = [(None, 0), (None, 0), (Some(6), 6), (Some(6), 0)]
-            .map(|(won, served)| cell(Collective::Bcast, won, served));
+            .map(|(won, in_use)| cell(Collective::Bcast, won, in_use));
         let all = reasons(&findings, &cells);
         assert_eq!(
             all.iter().map(|(reason, cells)| (reason.is_ruled, *cells)).collect::<Vec<_>>(),

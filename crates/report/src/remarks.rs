@@ -106,11 +106,13 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
             joined(ranks, ", "),
         ),
         Remark::OtherComponent { collective, component, ranks, sizes, gain, stays } => {
-            let served =
+            let moved_from =
                 format!("On {} ranks, Open MPI's component {component} runs {collective}", joined(ranks, ", "));
             match stays {
-                None => describe_moved(&served, *collective, *component, *sizes, *gain),
-                Some(why) => format!("{served}. It stays in use: {}.", describe_stay(why, *component, *sizes, *gain)),
+                None => describe_moved(&moved_from, *collective, *component, *sizes, *gain),
+                Some(why) => {
+                    format!("{moved_from}. It stays in use: {}.", describe_stay(why, *component, *sizes, *gain))
+                }
             }
         }
         Remark::NoReferenceFaster => {
@@ -254,14 +256,14 @@ fn describe_alternative(other: &Alternative, gain: f64) -> String {
 fn describe_han(findings: &Findings, collective: Collective, ranks: &[Ranks]) -> String {
     let here = |cell: &&CellFinding| cell.cell.collective == collective && ranks.contains(&cell.cell.ranks);
     let cells: Vec<&CellFinding> = findings.cells.iter().filter(here).collect();
-    let count = |is_wanted: fn(Candidate) -> bool| cells.iter().filter(|it| is_wanted(it.served_candidate())).count();
+    let count = |is_wanted: fn(Candidate) -> bool| cells.iter().filter(|it| is_wanted(it.candidate_in_use())).count();
     let (kept, own) = (count(|by| by == Candidate::Builtin), count(|by| matches!(by, Candidate::Han(_))));
-    let served = format!("On {} ranks, Open MPI's component han runs {collective}", joined(ranks, ", "));
+    let run_by_han = format!("On {} ranks, Open MPI's component han runs {collective}", joined(ranks, ", "));
     if kept == cells.len() {
-        return format!("{served}. It stays: no alternative is shown to be faster.");
+        return format!("{run_by_han}. It stays: no alternative is shown to be faster.");
     }
     format!(
-        "{served}. HAN's rules file moves {} of {} to coll/tuned and {own} to another algorithm of HAN.",
+        "{run_by_han}. HAN's rules file moves {} of {} to coll/tuned and {own} to another algorithm of HAN.",
         cells.len() - kept - own,
         counted(cells.len(), "size"),
     )
@@ -276,13 +278,13 @@ pub(crate) fn describe_unknown_han(release: Release, collectives: &[Collective])
     )
 }
 
-fn describe_moved(served: &str, collective: Collective, component: Component, sizes: usize, gain: f64) -> String {
+fn describe_moved(moved_from: &str, collective: Collective, component: Component, sizes: usize, gain: f64) -> String {
     let others = match Competitor::from_component(component).switch {
         ComponentSwitch::Whole => format!(" {component} loses all its other collectives as well."),
         _ => String::new(),
     };
     format!(
-        "{served}. The settings of this tuning delegate {collective} to coll/tuned on all communicators, measured or \
+        "{moved_from}. The settings of this tuning delegate {collective} to coll/tuned on all communicators, measured or \
          not: {gain:.2}x in geometric mean over {}.{others}",
         counted(sizes, "size"),
     )

@@ -60,13 +60,13 @@ fn expected_gain(findings: &Findings, expected: &Gains<'_>, cells: &[CellFinding
 pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
     let expected = Gains::expected(findings);
     let stretch = |cells: &[CellFinding]| {
-        let by = cells[0].served_candidate();
+        let by = cells[0].candidate_in_use();
         let gain = expected_gain(findings, &expected, cells).filter(|_| by != Candidate::Builtin);
-        Stretch { first: cells[0].cell, last: cells[cells.len() - 1].cell, choice: cells[0].served, by, gain }
+        Stretch { first: cells[0].cell, last: cells[cells.len() - 1].cell, choice: cells[0].in_use, by, gain }
     };
     let joined = |a: &CellFinding, b: &CellFinding| {
         is_same_communicator(a.cell, b.cell)
-            && a.served_candidate() == b.served_candidate()
+            && a.candidate_in_use() == b.candidate_in_use()
             && !expected.has_hole(a.cell, b.cell)
     };
     findings.cells.chunk_by(joined).map(stretch).collect()
@@ -88,7 +88,7 @@ pub(crate) fn expectations(findings: &Findings) -> Vec<Expectation> {
         Expectation {
             collective: cells[0].cell.collective,
             cells: cells.len(),
-            kept: count(&|cell| cell.served_candidate() == Candidate::Builtin),
+            kept: count(&|cell| cell.candidate_in_use() == Candidate::Builtin),
             improved: count(&|cell| point(cell) > 1.0),
             doubted: count(&|cell| findings.doubts(cell)),
             gain: expected_gain(findings, &expected, cells).unwrap_or(none),
@@ -174,7 +174,7 @@ mod tests {
             }],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotSignificant) },
-            served: choice,
+            in_use: choice,
             unruled: Candidate::Builtin,
         };
         Findings { cells: gains.iter().enumerate().map(cell).collect(), ..Findings::empty("a test", Release::V4_1) }
@@ -194,10 +194,10 @@ mod tests {
         let mean = (2.0f64 * 0.99 * 1.5).powf(0.25);
         let expected = format!("scatter 4 2 0 0 {mean:.2}x {cautious:.2}x 2.00x (4 ranks at 1 B)");
         assert_eq!(row(&found).join(" "), expected);
-        found.cells[1].served = Choice::BUILTIN;
-        found.cells[3].served = Choice::BUILTIN;
+        found.cells[1].in_use = Choice::BUILTIN;
+        found.cells[3].in_use = Choice::BUILTIN;
         assert_eq!(row(&found)[..5], ["scatter", "4", "1", "2", "0"]);
-        found.cells.iter_mut().for_each(|cell| cell.served = Choice::BUILTIN);
+        found.cells.iter_mut().for_each(|cell| cell.in_use = Choice::BUILTIN);
         assert_eq!(row(&found).join(" "), "scatter 4 0 4 0 - - -");
     }
 

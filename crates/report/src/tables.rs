@@ -15,7 +15,7 @@ use crate::summary::{Expectation, expectations};
 use crate::{Context, plain};
 
 /// The version of both formats that this version writes.
-const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// The rows of all points, in the order of the findings, with the names of their fields. Times are in seconds; gains are the
 /// default's time over that of the candidate.
@@ -45,7 +45,7 @@ fn row(findings: &Findings, cell: &CellFinding, point: &PointFinding) -> [(&'sta
         ("q_value", json!(q_value)),
         // The verdict on the cell is for this candidate; rules and settings select it; its time is implausible.
         ("winner", json!(cell.verdict.candidate() == candidate)),
-        ("served", json!(cell.served_candidate() == candidate)),
+        ("in_use", json!(cell.candidate_in_use() == candidate)),
         ("verdict", json!(plain::spreadsheet(&verdict(findings, cell)))),
         ("doubted", json!(findings.doubted.contains(&(cell.cell, candidate)))),
     ]
@@ -84,7 +84,7 @@ pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<St
     let expectation = |one: &Expectation| {
         let LeafGain { mean, interval, least, most } = one.gain;
         json!({
-            "collective": one.collective, "cells": one.cells, "served": one.cells - one.kept, "improved": one.improved,
+            "collective": one.collective, "cells": one.cells, "in_use": one.cells - one.kept, "improved": one.improved,
             "doubted": one.doubted, "gain": mean, "gain_at_lower_ends": interval.map(|(low, _)| low), "least": least, "most": most,
         })
     };

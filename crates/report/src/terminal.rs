@@ -15,7 +15,7 @@ pub fn verdicts(findings: &Findings, width: usize) -> String {
     let heads = ["collective", "ranks:", "message sizes", "algorithm", "gain:", "by size"];
     let rows = stretches(findings).into_iter().map(|stretch| {
         let Cell { collective, ranks, .. } = stretch.first;
-        let serve_by = candidate_name(findings, collective, stretch.by);
+        let algorithm = candidate_name(findings, collective, stretch.by);
         let (gain, range) = match stretch.gain {
             None if stretch.by == Candidate::Builtin => (String::new(), String::new()),
             None => ("doubted".to_owned(), String::new()),
@@ -24,7 +24,7 @@ pub fn verdicts(findings: &Findings, width: usize) -> String {
                 (times(mean), if stretch.first == stretch.last { String::new() } else { range })
             }
         };
-        [collective.to_string(), ranks.to_string(), stretch.sizes(), serve_by, gain, range]
+        [collective.to_string(), ranks.to_string(), stretch.sizes(), algorithm, gain, range]
     });
     Table::new(heads, rows).text(width)
 }

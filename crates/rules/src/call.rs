@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_for_any_distribution_serves_all() {
-        let serving = Distribution::ALL.map(|rule| Distribution::ALL.map(|call| rule.applies_to(call)));
-        assert_eq!(serving, [[true, true, true], [false, true, false], [false, false, true]]);
+    fn a_rule_for_any_distribution_applies_to_all() {
+        let applies = Distribution::ALL.map(|rule| Distribution::ALL.map(|call| rule.applies_to(call)));
+        assert_eq!(applies, [[true, true, true], [false, true, false], [false, false, true]]);
     }
 }

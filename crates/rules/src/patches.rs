@@ -37,7 +37,7 @@ const fn patch(
 /// All patches, by version.
 pub const PATCHES: [Patch; 20] = [
     patch((4, 1, 1), "5e07bd4580", &[Scatter], "scatter binomial forwards packed data"),
-    patch((4, 1, 1), "feadc68910", &[Barrier, Scatter], "HAN serves barrier, and scatter in another way"),
+    patch((4, 1, 1), "feadc68910", &[Barrier, Scatter], "HAN runs barrier, and scatter in another way"),
     patch((4, 1, 2), "da600f274d", &[Barrier], "barrier double_ring waits for the right rank"),
     patch((4, 1, 2), "0524cfa334", &[Alltoall, Alltoallv], "another algorithm runs in place"),
     patch((4, 1, 3), "887be4cefb", &[ReduceScatterBlock], "large vectors are right"),

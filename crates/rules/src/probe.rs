@@ -188,8 +188,8 @@ mod tests {
             for loaded in read(&board) {
                 for ranks in 3..12 {
                     for bytes in [0, 1023, 1024, 65535, 65536] {
-                        let served = loaded.lookup_by_size(collective, Ranks(ranks), bytes, Distribution::Any);
-                        let fails = !served.choice.is_builtin();
+                        let in_use = loaded.lookup_by_size(collective, Ranks(ranks), bytes, Distribution::Any);
+                        let fails = !in_use.choice.is_builtin();
                         assert_eq!(fails, board.errs(collective, ranks.into(), bytes), "{format} {ranks} {bytes}");
                     }
                 }

@@ -64,14 +64,13 @@ fn comm_rules<'l>(loaded: &Loaded, collective: Collective, rules: &'l Collective
             }
         }
     }
-    let serving = rules.comm_rules.iter().zip(ranks).filter(|(_, ranks)| !ranks.is_empty());
-    serving
-        .map(|(comm_rule, mut ranks)| {
-            ranks.sort_unstable_by_key(|range| range.first);
-            // Nor do larger messages than a long counts.
-            let steps = comm_rule.index.map(|rule| rule.map(|rule| &comm_rule.rules[rule]));
-            let steps = steps.truncate(i64::MAX as u64 - 1);
-            ReachedCommRule { version: loaded.behaviour, collective, comm_rule, ranks, steps }
-        })
-        .collect()
+    let used = rules.comm_rules.iter().zip(ranks).filter(|(_, ranks)| !ranks.is_empty());
+    used.map(|(comm_rule, mut ranks)| {
+        ranks.sort_unstable_by_key(|range| range.first);
+        // Nor do larger messages than a long counts.
+        let steps = comm_rule.index.map(|rule| rule.map(|rule| &comm_rule.rules[rule]));
+        let steps = steps.truncate(i64::MAX as u64 - 1);
+        ReachedCommRule { version: loaded.behaviour, collective, comm_rule, ranks, steps }
+    })
+    .collect()
 }

@@ -47,12 +47,12 @@ pub trait Backend {
 
     /// Makes calls in one launch with this rules file, and returns one outcome per call.
     fn probe(&mut self, rules: &Path, calls: &[Cell]) -> Result<Vec<CallEnd>, RunnerError> {
-        Ok(self.serving(rules, calls, &[])?.into_iter().flatten().collect())
+        Ok(self.probe_without(rules, calls, &[])?.into_iter().flatten().collect())
     }
 
     /// Like [`Self::probe`], on communicators without certain components: returns for each call one outcome per list of
     /// excluded components, or one if there are no lists. With lists, no algorithm is forced.
-    fn serving(
+    fn probe_without(
         &mut self,
         rules: &Path,
         calls: &[Cell],

@@ -287,7 +287,7 @@ pub enum RunnerError {
          them (hcoll, ucc, a vendor's own), or coll_tuned_priority is too low; `mpirun --mca coll_base_verbose 10` \
          names the component, and --mpirun-args '--mca coll ^NAME' switches it off"
     )]
-    NotServed {
+    NotRunByTuned {
         /// The collectives concerned.
         collectives: String,
     },

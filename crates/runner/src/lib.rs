@@ -19,7 +19,7 @@
 //! | [`simulate`] | the backend that computes times from a cost model |
 //! | [`separate`] | the launches of a campaign: all candidates together, or one alone |
 //! | [`campaign`] | conversion of events to rows of the run directory, launch after launch |
-//! | [`serving`] | search for the component that a collective uses |
+//! | [`running`] | search for the component that a collective uses |
 //! | [`circumstances`] | obstacles to a rules file |
 //! | [`proof`] | proof that the Open MPI in use obeys a rules file |
 //! | [`selection`] | Open MPI's log of the rules that it selects |
@@ -38,11 +38,11 @@ pub mod launch;
 pub mod messages;
 pub mod mpi;
 pub mod proof;
+pub mod running;
 pub mod schedule;
 mod scratch;
 pub mod selection;
 pub mod separate;
-pub mod serving;
 pub mod simulate;
 pub mod turns;
 pub mod validation;

@@ -9,7 +9,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
 
-use crate::table::{Sizes, encodings, optimal};
+use crate::table::{Sizes, encodings, fewest_rules, place};
 use crate::terms::{Block, Terms};
 use crate::verdict::JudgedCell;
 
@@ -18,7 +18,7 @@ use crate::verdict::JudgedCell;
 pub(crate) struct TableBuild {
     /// Candidate used for the calls of each collective, by communicator size and lookup bytes. The next two fields are
     /// its two parts.
-    serving: BTreeMap<Collective, Steps<Sizes>>,
+    candidates: BTreeMap<Collective, Steps<Sizes>>,
     pub(crate) table: RuleTable,
     pub(crate) han: HanRules,
     pub(crate) crossovers: Vec<Crossover>,
@@ -34,18 +34,21 @@ pub(crate) struct TableBuild {
 /// Builds the rule table from cells in order of collective, communicator size and message size.
 pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
     let encodings = encodings(cells, terms);
-    let (serving, crossovers) = optimal(&encodings, terms);
     let shared: BTreeSet<_> = encodings.iter().filter(|encoding| encoding.shared).map(|it| it.collective).collect();
-    let mut built = TableBuild { crossovers, ..TableBuild::default() };
-    for (collective, steps) in &serving {
-        built.table.set(*collective, choices(steps));
-        built.han.set(*collective, handed(*collective, steps, terms));
+    let mut built = TableBuild::default();
+    for encoding in &encodings {
+        // Each site offers a choice within the bound, so there is a solution; without one the builtin stays.
+        let Some(spans) = fewest_rules(&encoding.problem) else { continue };
+        let (steps, crossovers) = place(encoding, &spans, terms);
+        built.crossovers.extend(crossovers);
+        built.table.set(encoding.collective, choices(&steps));
+        built.han.set(encoding.collective, handed(encoding.collective, &steps, terms));
+        built.candidates.insert(encoding.collective, steps);
     }
-    built.serving = serving;
     let of_block = cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for block in of_block.filter(|block| shared.contains(&block[0].cell.collective)) {
         let Cell { collective, ranks, .. } = block[0].cell;
-        let builtin = built.served(terms.release, &block[0]) == Candidate::Builtin;
+        let builtin = built.in_use(terms.release, &block[0]) == Candidate::Builtin;
         if builtin && block.iter().any(|cell| cell.verdict.candidate() != Candidate::Builtin) {
             built.overruled.push((collective, ranks));
         }
@@ -57,8 +60,10 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
         for (block, cells) in encoding.blocks.iter().enumerate() {
             for cell in *cells {
                 let at = cell.cell.lookup_bytes(terms.release);
-                let log_regret = encoding.log_regret(block, at, built.served(terms.release, cell));
-                built.log_regrets.insert(cell.cell, log_regret.unwrap_or(0.0));
+                // A reverted choice is no alternative.
+                let log_regret = encoding.log_regret(block, at, built.in_use(terms.release, cell));
+                let log_regret = log_regret.filter(|_| !terms.is_reverted(cell.cell)).unwrap_or(0.0);
+                built.log_regrets.insert(cell.cell, log_regret);
             }
         }
     }
@@ -67,7 +72,7 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
 
 /// Returns the rules of `coll/tuned` among the candidates chosen for a collective.
 fn choices(steps: &Steps<Sizes>) -> RankSteps {
-    steps.map(|sizes| sizes.map(|candidate| candidate.served()))
+    steps.map(|sizes| sizes.map(|candidate| candidate.choice_in_rules()))
 }
 
 /// Returns the choices that HAN's file expresses, by the size that callers pass: HAN looks up that size, not lookup
@@ -89,15 +94,15 @@ fn handed(collective: Collective, steps: &Steps<Sizes>, terms: &Terms<'_>) -> St
 
 impl TableBuild {
     /// Returns the candidate that is used for a cell.
-    pub(crate) fn served(&self, release: Release, cell: &JudgedCell) -> Candidate {
+    pub(crate) fn in_use(&self, release: Release, cell: &JudgedCell) -> Candidate {
         let Cell { collective, ranks, .. } = cell.cell;
         let at = cell.cell.lookup_bytes(release);
-        self.serving.get(&collective).map_or(Candidate::Builtin, |steps| *steps.get(ranks.0.into()).get(at))
+        self.candidates.get(&collective).map_or(Candidate::Builtin, |steps| *steps.get(ranks.0.into()).get(at))
     }
 
     /// Returns the candidates used for a collective, by communicator size and lookup bytes.
-    pub(crate) fn serving(&self, collective: Collective) -> Steps<Sizes> {
+    pub(crate) fn candidates(&self, collective: Collective) -> Steps<Sizes> {
         let builtin = || Steps::constant(Steps::constant(Candidate::Builtin));
-        self.serving.get(&collective).cloned().unwrap_or_else(builtin)
+        self.candidates.get(&collective).cloned().unwrap_or_else(builtin)
     }
 }

@@ -7,7 +7,7 @@ use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
 use collrules_rules::registry;
 
-use crate::cells::{PointTimings, of_runs};
+use crate::cells::PointTimings;
 use crate::comparison::difference;
 use crate::error::TunerError;
 use crate::observations::Observations;
@@ -43,7 +43,10 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
     let cells = comparable(before, after, &mut obstacles);
     let (then, now) = (builtin(before)?, builtin(after)?);
     let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
-    let launches: Vec<Replicates> = timed.map(|(cell, now, then)| of_runs(cell, now, then)).collect();
+    let logs =
+        |series: &PointTimings| series.launch_medians().into_iter().map(|(launch, it)| (launch, it.ln())).collect();
+    let replicates = |(cell, now, then)| Replicates { cell: Some(cell), groups: vec![logs(now), logs(then)] };
+    let launches: Vec<Replicates> = timed.map(replicates).collect();
     let tests = test_all(&launches);
     if !cells.is_empty() && tests.iter().all(|test| test.degrees == 0.0) {
         obstacles.push(Limitation::FewLaunches);
@@ -71,7 +74,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
             builtin,
             q_value,
             change: difference(builtin, q_value, criteria).unwrap_or(Outcome::Same),
-            served: (old.served_candidate(), new.served_candidate()),
+            in_use: (old.candidate_in_use(), new.candidate_in_use()),
             old_rules: worth(before, after, new),
         })
     };
@@ -187,7 +190,7 @@ fn worth(before: Run<'_>, after: Run<'_>, cell: &CellFinding) -> Option<OldRules
     let Some(point) = cell.point(measured) else {
         return failed.then_some(OldRules { gives, gain: None, regret: None, slower: false, failed });
     };
-    let under_new = cell.point(cell.served_candidate()).or_else(|| cell.point(Candidate::Builtin))?;
+    let under_new = cell.point(cell.candidate_in_use()).or_else(|| cell.point(Candidate::Builtin))?;
     // A candidate dropped early has too few timings for an interval: then the difference has to be large.
     let slower = point.gain.is_some_and(|gain| match gain.high {
         Some(high) => high < 1.0 && gain.point <= 1.0 / (1.0 + new.criteria.min_gain),
@@ -228,7 +231,7 @@ mod tests {
             points: vec![point.clone()],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: KeepReason::NothingTimed },
-            served: Choice::BUILTIN,
+            in_use: Choice::BUILTIN,
             unruled: Candidate::Builtin,
         };
         let mut findings = Findings::empty("a test", Release::V5_0);

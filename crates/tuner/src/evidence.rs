@@ -1,34 +1,33 @@
 //! Evidence of the timings of a cell for each candidate, before the number of comparisons is known.
 
+use collrules_record::Candidate;
 use collrules_record::criteria::{Criteria, Middle};
 use collrules_record::estimate::{Estimate, TestedMean, Variance, mean, ratio, student_quantile};
-use collrules_record::findings::Statistic;
-use collrules_record::reason::Stalling;
-use collrules_record::{Candidate, Cell};
+use collrules_record::findings::{PointFinding, Statistic};
+use collrules_record::reason::{Bar, Shortfall};
 
 use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
 use crate::stalls::stalling;
-use crate::statistics::{Score, launch_variance, standard_error};
-use crate::statistics::{mann_whitney, mann_whitney_score, signed_rank, signed_rank_score};
+use crate::statistics::{Score, launch_variance, mann_whitney_test, signed_rank_test, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub const LEAST_VISITS: usize = 6;
 
-/// The evidence on one point.
+/// A point with the reason why it does not replace the builtin, if there is one.
 #[derive(Clone, Debug)]
-pub struct Evidence {
-    /// The candidate.
-    pub candidate: Candidate,
-    /// Seconds.
-    pub time: Estimate,
-    /// Builtin time over candidate time; none without pairs.
-    pub gain: Option<Estimate>,
-    /// P value of the one-sided test; missing if there are too few visits.
-    pub p_value: Option<f64>,
-    /// Rare slow calls that make it slower on average.
-    pub stalls: Option<Stalling>,
+pub struct JudgedPoint {
+    /// Times, gain and test.
+    pub finding: PointFinding,
+    /// Reason why it does not replace the builtin.
+    pub shortfall: Option<Shortfall>,
     /// Basis of the comparison.
     pub basis: Basis,
+    /// Its gain after correction by its neighbours; missing if there is no gain.
+    pub(crate) cautious: Option<f64>,
+    /// Reason why it must not be chosen, however fast it is.
+    pub(crate) bar: Option<Bar>,
+    /// True if it may be slower than the builtin in one of several layouts.
+    pub(crate) risk: bool,
 }
 
 /// Basis of the comparison of a candidate with the builtin.
@@ -46,12 +45,12 @@ pub struct Basis {
     pub(crate) launch_variance: Option<Variance>,
 }
 
-/// Computes the evidence of each candidate of a cell against the builtin, in the order of the series.
+/// Computes the evidence of each candidate of a cell against the builtin, in the order of the series. It is not judged so far.
 ///
 /// The unit of replication is the visit, a launch of an imported table being one. Rounds of one visit share effects on
 /// a single candidate, such as the address of its buffers; counted one by one, they would make noise look significant.
 /// Effects that last for a whole launch need several launches.
-pub fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Vec<Evidence> {
+pub fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Vec<JudgedPoint> {
     let builtin = cell.builtin().filter(|_| !cell.builtin_failed());
     let weigh_one = |series: &PointTimings| {
         let time = match criteria.middle {
@@ -64,15 +63,27 @@ pub fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Ve
         };
         Some(match reference {
             Some(builtin) => against(builtin, series, time, statistic, criteria),
-            None => Evidence::alone(series.candidate, time),
+            None => JudgedPoint::new(series.candidate, time),
         })
     };
     cell.series.iter().filter_map(weigh_one).collect()
 }
 
-impl Evidence {
-    fn alone(candidate: Candidate, time: Estimate) -> Self {
-        Self { candidate, time, gain: None, p_value: None, stalls: None, basis: Basis::default() }
+impl JudgedPoint {
+    /// A point that is compared with nothing.
+    pub(crate) fn new(candidate: Candidate, time: Estimate) -> Self {
+        let (gain, expected, p_value, q_value, stalls) = (None, None, None, None, None);
+        let finding = PointFinding { candidate, time, gain, expected, p_value, q_value, stalls };
+        let (shortfall, basis) = (Some(Shortfall::NoGain), Basis::default());
+        Self { finding, shortfall, basis, cautious: None, bar: None, risk: false }
+    }
+
+    /// Sets or lifts a bar, which is a shortfall if there is no other one.
+    pub(crate) fn set_bar(&mut self, bar: Option<Bar>) {
+        if matches!(self.shortfall, None | Some(Shortfall::Barred(_))) {
+            self.shortfall = bar.clone().map(Shortfall::Barred);
+        }
+        self.bar = bar;
     }
 }
 
@@ -89,7 +100,7 @@ fn against(
     time: Estimate,
     statistic: Statistic,
     criteria: Criteria,
-) -> Evidence {
+) -> JudgedPoint {
     let pairs = series.pairs(builtin);
     let means = (criteria.middle == Middle::Mean).then(|| by_means(&pairs, criteria.level)).flatten();
     let by_visit = log_gains(&pairs, criteria.middle, TimingPair::visit);
@@ -101,20 +112,16 @@ fn against(
         // At a low confidence level a few values would have an interval, but an unreliable one.
         gain = gain.map(|gain| Estimate { low: None, high: None, ..gain });
     }
-    let (p_value, score) = match (statistic, &means) {
-        _ if !tested => (None, None),
-        (_, Some(means)) => (means.p_value, Some(means.score)),
-        (Statistic::RankMaximum, None) => {
-            let losses: Vec<f64> = visits.iter().map(|log_gain| -log_gain).collect();
-            (Some(signed_rank(&losses)), Some(signed_rank_score(&losses)))
-        }
+    let test = || match &means {
+        Some(means) => Some((means.p_value?, means.score)),
         // Each launch of a table times one candidate, so the pairs are not really paired.
-        (Statistic::RankAverage | Statistic::SlowestRankSummary, None) => {
-            let times_of = |series: &PointTimings| series.launch_medians().into_values().collect();
-            let (times, reference): (Vec<f64>, Vec<f64>) = (times_of(series), times_of(builtin));
-            (Some(mann_whitney(&times, &reference)), Some(mann_whitney_score(&times, &reference)))
+        None if statistic.is_summary() => {
+            let [times, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<_>>());
+            Some(mann_whitney_test(&times, &reference))
         }
+        None => Some(signed_rank_test(&visits.iter().map(|log_gain| -log_gain).collect::<Vec<_>>())),
     };
+    let (p_value, score) = if tested { test() } else { None }.unzip();
     let launches = log_gains(&pairs, criteria.middle, |pair| pair.launch);
     // Pairs come from launches of the builtin, so equal numbers mean equal launches.
     let every_launch = launches.len() == builtin.launches().len();
@@ -124,7 +131,8 @@ fn against(
     let stalls = if hidden && means.is_none() { stalling(builtin, series) } else { None };
     let deviation = means.as_ref().map_or_else(|| standard_error(&visits), |means| means.error);
     let basis = Basis { score, launches, every_launch, deviation, launch_variance };
-    Evidence { candidate: series.candidate, time, gain, p_value, stalls, basis }
+    let point = JudgedPoint::new(series.candidate, time);
+    JudgedPoint { finding: PointFinding { gain, p_value, stalls, ..point.finding }, basis, ..point }
 }
 
 /// Comparison of two candidates by their means, which include rare slow calls.
@@ -164,26 +172,26 @@ fn by_means(pairs: &[TimingPair], level: f64) -> Option<ByMeans> {
 ///
 /// The half width of an interval and that of a normal interval for the mean over launches are added in quadrature.
 /// Cells are ordered by collective.
-pub fn widen(cells: &[Cell], evidence: &mut [Vec<Evidence>]) {
+pub fn widen(cells: &[CellTimings], evidence: &mut [Vec<JudgedPoint>]) {
     let mut rest = evidence;
-    for block in cells.chunk_by(|a, b| a.collective == b.collective) {
+    for block in cells.chunk_by(|a, b| a.cell.collective == b.cell.collective) {
         let (own, others) = rest.split_at_mut(block.len());
         rest = others;
-        let variance = Variance::pooled(own.iter().flatten().filter_map(|evidence| evidence.basis.launch_variance));
+        let variance = Variance::pooled(own.iter().flatten().filter_map(|point| point.basis.launch_variance));
         if variance.value > 0.0 {
-            own.iter_mut().flatten().for_each(|evidence| widen_one(evidence, variance));
+            own.iter_mut().flatten().for_each(|point| widen_one(point, variance));
         }
     }
 }
 
-fn widen_one(evidence: &mut Evidence, variance: Variance) {
-    let launches = evidence.basis.launches.len();
+fn widen_one(JudgedPoint { finding, basis, .. }: &mut JudgedPoint, variance: Variance) {
+    let launches = basis.launches.len();
     if launches == 0 {
         return;
     }
     let of_mean = variance.value / launches as f64;
-    evidence.basis.deviation = (evidence.basis.deviation.powi(2) + of_mean).sqrt();
-    if let Some(gain) = &mut evidence.gain {
+    basis.deviation = (basis.deviation.powi(2) + of_mean).sqrt();
+    if let Some(gain) = &mut finding.gain {
         let reach = student_quantile(gain.level, variance.degrees) * of_mean.sqrt();
         let point = gain.point.ln();
         let end = |end: Option<f64>, sign: f64| end.map(|end| ratio(point + sign * (end.ln() - point).hypot(reach)));

@@ -8,16 +8,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::criteria::Criteria;
-use collrules_record::estimate::{Estimate, ratio};
+use collrules_record::estimate::Estimate;
 use collrules_record::findings::{CellInLayout, LaidOut, PointFinding, Verdict};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Ranks};
 use collrules_rules::Collective;
 
-use crate::evidence::Basis;
+use crate::evidence::{Basis, JudgedPoint};
 use crate::statistics::Score;
 use crate::terms::Terms;
-use crate::verdict::{JudgedCell, JudgedPoint, decide_again, is_harmless};
+use crate::verdict::{JudgedCell, decide_again, is_harmless};
 
 /// Offset between the launch numbers of two layouts, larger than any number of launches.
 const LAUNCHES: u32 = 1 << 20;
@@ -37,7 +37,7 @@ struct LayoutView<'a> {
     arrangement: Arrangement,
     weight: f64,
     /// True if `coll/tuned` is the builtin there: then requests to HAN have no effect.
-    tuned_serves: bool,
+    runs_tuned: bool,
 }
 
 impl<'a> LayoutVerdicts<'a> {
@@ -72,9 +72,9 @@ fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<Layout
     let weights = weights(&arrangements);
     let mut views = Vec::new();
     for (((number, layout), arrangement), weight) in having.into_iter().zip(arrangements).zip(weights) {
-        let serving = layout.placement.find_serving(collective, ranks);
-        let tuned_serves = serving.is_none_or(|serving| serving.by == Component::TUNED);
-        views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, tuned_serves });
+        let running = layout.placement.find_running(collective, ranks);
+        let runs_tuned = running.is_none_or(|running| running.by == Component::TUNED);
+        views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, runs_tuned });
     }
     Some(views)
 }
@@ -120,7 +120,7 @@ impl LayoutView<'_> {
     /// The candidate that this one is equivalent to here.
     fn stands_for(&self, candidate: Candidate) -> Candidate {
         match candidate {
-            Candidate::Component(Component::TUNED) | Candidate::Han(_) if self.tuned_serves => Candidate::Builtin,
+            Candidate::Component(Component::TUNED) | Candidate::Han(_) if self.runs_tuned => Candidate::Builtin,
             other => other,
         }
     }
@@ -141,41 +141,28 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> O
     let points: Option<Vec<(&LayoutView<'_>, &JudgedPoint)>> =
         views.iter().map(|view| Some((view, view.point(candidate)?))).collect();
     let points = points?;
-    let mean = |value: &dyn Fn(&JudgedPoint) -> Option<f64>, of_builtin: Option<f64>| {
-        let of = |(view, point): &(&LayoutView<'_>, &JudgedPoint)| match of_builtin {
-            Some(one) if view.is_builtin(candidate) => Some(view.weight * f64::ln(one)),
-            _ => Some(view.weight * value(point)?.ln()),
+    let mean = |value: fn(&JudgedPoint) -> Option<f64>| {
+        let of = |(view, point): &(&LayoutView<'_>, &JudgedPoint)| {
+            if view.is_builtin(candidate) { Some(0.0) } else { Some(view.weight * value(point)?.ln()) }
         };
         points.iter().map(of).sum::<Option<f64>>().map(f64::exp)
     };
-    let time = joined(points.iter().map(|(view, point)| (view.weight, Some(point.finding.time))))?;
-    let mut judged = JudgedPoint {
-        finding: PointFinding {
-            candidate,
-            time,
-            gain: None,
-            expected: None,
-            p_value: None,
-            q_value: None,
-            stalls: points.iter().find_map(|(_, point)| point.finding.stalls),
-        },
-        shortfall: Some(Shortfall::NoGain),
-        basis: Basis::default(),
-        cautious: None,
-        bar: None,
-        risk: false,
-    };
+    let times = points.iter().map(|(view, point)| (view.weight, point.finding.time));
+    let time = Estimate::product_of_independent(times)?;
+    let mut judged = JudgedPoint::new(candidate, time);
+    judged.finding.stalls = points.iter().find_map(|(_, point)| point.finding.stalls);
     if candidate == Candidate::Builtin {
         return Some(judged);
     }
     let others = || points.iter().filter(|(view, _)| !view.is_builtin(candidate));
     let one = Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), ..time };
-    let gains = points
-        .iter()
-        .map(|(view, point)| (view.weight, if view.is_builtin(candidate) { Some(one) } else { point.finding.gain }));
-    judged.finding.gain = joined(gains);
-    judged.finding.expected = mean(&|point| point.finding.expected, Some(1.0));
-    judged.cautious = mean(&|point| point.cautious, Some(1.0));
+    let gain = |(view, point): &(&LayoutView<'_>, &JudgedPoint)| {
+        Some((view.weight, if view.is_builtin(candidate) { one } else { point.finding.gain? }))
+    };
+    let gains: Option<Vec<(f64, Estimate)>> = points.iter().map(gain).collect();
+    judged.finding.gain = gains.and_then(Estimate::product_of_independent);
+    judged.finding.expected = mean(|point| point.finding.expected);
+    judged.cautious = mean(|point| point.cautious);
     judged.basis = basis(&points, candidate);
     // One test per layout.
     let tests = others().count() as f64;
@@ -226,24 +213,6 @@ fn shortfall(
     }
 }
 
-/// The weighted geometric mean, with an interval whose half widths are added in quadrature: layouts were measured
-/// independently.
-fn joined(values: impl Iterator<Item = (f64, Option<Estimate>)>) -> Option<Estimate> {
-    let values: Vec<(f64, Estimate)> = values.map(|(weight, value)| Some((weight, value?))).collect::<Option<_>>()?;
-    let log = values.iter().map(|(weight, value)| weight * value.point.ln()).sum::<f64>();
-    let reach = |end: &dyn Fn(&Estimate) -> Option<f64>| {
-        let square = |(weight, value): &(f64, Estimate)| Some((weight * (end(value)?.ln() - value.point.ln())).powi(2));
-        values.iter().map(square).sum::<Option<f64>>().map(f64::sqrt)
-    };
-    Some(Estimate {
-        point: ratio(log),
-        low: reach(&|value| value.low).map(|reach| ratio(log - reach)),
-        high: reach(&|value| value.high).map(|reach| ratio(log + reach)),
-        level: values.first()?.1.level,
-        samples: values.iter().map(|(_, value)| value.samples).sum(),
-    })
-}
-
 fn basis(points: &[(&LayoutView<'_>, &JudgedPoint)], candidate: Candidate) -> Basis {
     let others = || points.iter().filter(|(view, _)| !view.is_builtin(candidate));
     let launches = others().flat_map(|(view, point)| {
@@ -265,16 +234,16 @@ fn basis(points: &[(&LayoutView<'_>, &JudgedPoint)], candidate: Candidate) -> Ba
     }
 }
 
-/// Describes the effect of the rules on each layout. `served` returns the candidate used for a cell.
+/// Describes the effect of the rules on each layout. `in_use` returns the candidate used for a cell.
 pub(crate) fn describe_layouts(
     layouts: &[LayoutVerdicts<'_>],
-    served: impl Fn(&JudgedCell) -> Candidate,
+    in_use: impl Fn(&JudgedCell) -> Candidate,
 ) -> Vec<LaidOut> {
     let of_layout = |(number, own): (usize, &LayoutVerdicts<'_>)| {
         let cells = own.cells.values().filter_map(|cell| {
             let views = views(layouts, cell.cell)?;
             let here = views.iter().find(|view| view.number as usize == number)?;
-            let (wanted, served) = (cell.verdict.candidate(), served(cell));
+            let (wanted, in_use) = (cell.verdict.candidate(), in_use(cell));
             let gain = |candidate| {
                 let here = here.stands_for(candidate);
                 cell.point(here).filter(|_| here != Candidate::Builtin).and_then(|point| point.gain)
@@ -284,8 +253,8 @@ pub(crate) fn describe_layouts(
                 arrangement: here.arrangement,
                 wanted,
                 wanted_gain: gain(wanted),
-                served,
-                served_gain: gain(served),
+                in_use,
+                gain_in_use: gain(in_use),
             })
         });
         LaidOut { layout: own.placement.layout, run: own.run.to_owned(), cells: cells.collect() }

@@ -86,13 +86,13 @@ fn is_open(findings: &Findings, found: &CellFinding) -> bool {
             && point.gain.is_some_and(|gain| gain.low.is_none() && gain.point >= 1.0 + findings.criteria.min_gain)
             && point.q_value.is_none()
     };
-    found.served_candidate() == Candidate::Builtin && found.points.iter().any(seems_better)
+    found.candidate_in_use() == Candidate::Builtin && found.points.iter().any(seems_better)
 }
 
 /// Gain of a choice in a measured cell; none for the builtin's own choice.
 fn at(found: &CellFinding, choice: Choice) -> Option<Estimate> {
-    if choice == found.served {
-        return found.served_gain().filter(|_| found.served_candidate() != Candidate::Builtin);
+    if choice == found.in_use {
+        return found.gain_in_use().filter(|_| found.candidate_in_use() != Candidate::Builtin);
     }
     if choice.is_builtin() {
         return None;

@@ -9,7 +9,7 @@ use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::within;
 
 use crate::build::TableBuild;
-use crate::table::{Sizes, gain};
+use crate::table::Sizes;
 use crate::terms::Terms;
 use crate::verdict::JudgedCell;
 
@@ -31,29 +31,29 @@ pub(crate) fn tree(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) 
 
 /// Builtin time over the time with a table, over all cells, according to the measurements.
 pub(crate) fn mean_gain(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> f64 {
-    terms.weights.ratio(cells.iter().map(|cell| (cell.cell, 0.0, -served_log_gain(cell, built, terms))))
+    terms.weights.ratio(cells.iter().map(|cell| (cell.cell, 0.0, -log_gain_in_use(cell, built, terms))))
 }
 
 /// The time with a table over that of the best permitted candidates, minus one.
 fn regret<'a>(cells: impl Iterator<Item = &'a JudgedCell>, built: &TableBuild, terms: &Terms<'_>) -> f64 {
     let times = cells.map(|cell| {
-        let log_time = -served_log_gain(cell, built, terms);
+        let log_time = -log_gain_in_use(cell, built, terms);
         (cell.cell, log_time, log_time - built.log_regrets.get(&cell.cell).copied().unwrap_or(0.0))
     });
     terms.weights.ratio(times) - 1.0
 }
 
-fn served_log_gain(cell: &JudgedCell, built: &TableBuild, terms: &Terms<'_>) -> f64 {
-    log_gain(cell, built.served(terms.release, cell)).unwrap_or(0.0)
+fn log_gain_in_use(cell: &JudgedCell, built: &TableBuild, terms: &Terms<'_>) -> f64 {
+    log_gain(cell, built.in_use(terms.release, cell)).unwrap_or(0.0)
 }
 
 fn log_gain(cell: &JudgedCell, candidate: Candidate) -> Option<f64> {
-    if candidate == Candidate::Builtin { Some(0.0) } else { gain(cell.judged(candidate)?).map(f64::ln) }
+    if candidate == Candidate::Builtin { Some(0.0) } else { Some(cell.point(candidate)?.gain?.point.ln()) }
 }
 
 fn branch(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> CollectiveBranch {
     let collective = cells[0].cell.collective;
-    let steps = built.serving(collective);
+    let steps = built.candidates(collective);
     let range = |(first, end, sizes): (u64, Option<u64>, &Sizes)| {
         let mut own: Vec<&JudgedCell> =
             cells.iter().filter(|cell| within(first, end, cell.cell.ranks.0.into())).collect();
@@ -69,7 +69,7 @@ fn branch(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Collec
             Leaf {
                 first: start,
                 end: stop,
-                choice: candidate.served(),
+                choice: candidate.choice_in_rules(),
                 by: *candidate,
                 evidence: evidence(&own, *candidate, built, terms),
                 kept: if *candidate == Candidate::Builtin { kept(&own) } else { Vec::new() },
@@ -157,8 +157,10 @@ fn rank_changes(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> 
         for cell in pair[0] {
             let Ok(other) = pair[1].binary_search_by_key(&cell.cell.bytes, |other| other.cell.bytes) else { continue };
             let other = &pair[1][other];
-            let (below, above) =
-                (built.served(terms.release, cell).served(), built.served(terms.release, other).served());
+            let (below, above) = (
+                built.in_use(terms.release, cell).choice_in_rules(),
+                built.in_use(terms.release, other).choice_in_rules(),
+            );
             let bracket = (cell.cell.ranks, other.cell.ranks);
             match changes.last_mut().filter(|last| open && (last.below, last.above) == (below, above)) {
                 Some(last) => last.messages.1 = cell.cell.bytes,

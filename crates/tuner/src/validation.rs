@@ -18,7 +18,7 @@ pub struct CellFacts {
     /// True if it was measured for tuning.
     pub tuned: bool,
     /// Choice of the rules file.
-    pub served: Choice,
+    pub in_use: Choice,
     /// True if the file does not affect it.
     pub control: bool,
     /// Rule of HAN's file.
@@ -28,7 +28,7 @@ pub struct CellFacts {
 impl CellFacts {
     /// The rule of the files.
     pub fn rule(self) -> CallRule {
-        (self.served, self.han)
+        (self.in_use, self.han)
     }
 
     /// Returns true if a rule of coll/tuned or of HAN acts on it.
@@ -44,20 +44,29 @@ pub fn describe_round(
     (decided, min_difference): (Condition, f64),
     known: impl Fn(Cell) -> CellFacts,
 ) -> Round {
+    let mut round = describe_subjects(compared, arm, decided, &known, |it| it.verdict);
+    fill_holes(&mut round.cells, min_difference);
+    round.speedup = compared.of(arm).and_then(|result| result.speedup);
+    Round { control: compared.control, apart: compared.apart.clone(), ..round }
+}
+
+/// The subjects of an arm under a condition, with these verdicts.
+fn describe_subjects(
+    compared: &Compared,
+    arm: &Settings,
+    condition: Condition,
+    known: &impl Fn(Cell) -> CellFacts,
+    verdict: impl Fn(&SubjectResult) -> Outcome,
+) -> Round {
     let result = compared.of(arm);
-    let is_decided = |subject: &ArmSubject| subject.condition() == Some(decided);
-    let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_decided(&it.subject));
-    let mut cells: Vec<ValidatedCell> = subjects.filter_map(|it| describe_cell(it, &known, it.verdict)).collect();
-    fill_holes(&mut cells, min_difference);
-    Round {
-        pairs: result.map_or(0, |result| result.pairs),
-        cells,
-        speedup: result.and_then(|result| result.speedup),
-        control: compared.control,
-        apart: compared.apart.clone(),
-        failed: list_failed(compared, arm, is_decided),
-        ..Round::default()
-    }
+    let is_under = |subject: &ArmSubject| subject.condition() == Some(condition);
+    let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_under(&it.subject));
+    let cells = subjects.filter_map(|it| describe_cell(it, known, verdict(it))).collect();
+    let barred = compared.barred.iter().filter(|(_, subject, _)| is_under(subject));
+    let failed = barred.filter_map(|(barred, subject, why)| {
+        Some(FailedCell { cell: subject.cell()?, with: barred == arm, why: why.clone() })
+    });
+    Round { pairs: result.map_or(0, |result| result.pairs), cells, failed: failed.collect(), ..Round::default() }
 }
 
 /// Decides sizes that are undecided between two for which the same choice is faster, with what these show: speedups are
@@ -94,20 +103,16 @@ pub fn describe_check(
     (ruled, max_loss): (&[Cell], f64),
     known: impl Fn(Cell) -> CellFacts,
 ) -> Check {
-    let result = compared.of(arm);
-    let is_under = |subject: &ArmSubject| subject.condition() == Some(condition);
-    let subjects: Vec<&SubjectResult> =
-        result.iter().flat_map(|result| &result.subjects).filter(|it| is_under(&it.subject)).collect();
     let outcome = |it: &SubjectResult| match it.guard {
         Guard::Lost => Outcome::Slower,
         Guard::Passed if it.speedup.low.is_some_and(|low| low > 1.0) => Outcome::Faster,
         Guard::Passed => Outcome::Same,
         Guard::Undecided => Outcome::Undecided,
     };
-    let must_exclude = subjects.iter().any(|it| it.demand == ArmDemand::ExcludeLoss);
-    let cells: Vec<ValidatedCell> = subjects.iter().filter_map(|it| describe_cell(it, &known, outcome(it))).collect();
-    let failed = list_failed(compared, arm, is_under);
-    let round = Round { pairs: result.map_or(0, |result| result.pairs), cells, failed, ..Round::default() };
+    let must_exclude =
+        |it: &SubjectResult| it.subject.condition() == Some(condition) && it.demand == ArmDemand::ExcludeLoss;
+    let must_exclude = compared.of(arm).is_some_and(|result| result.subjects.iter().any(must_exclude));
+    let round = describe_subjects(compared, arm, condition, &known, outcome);
     let tried = round.known();
     let untried = ruled.iter().copied().filter(|cell| !tried.contains(cell)).collect();
     Check { condition, round, max_loss, must_exclude, untried }
@@ -167,21 +172,11 @@ pub(crate) fn excludes_loss(speedup: Estimate, criteria: ValidationCriteria) -> 
 }
 
 fn mean_of_stretches(one: Estimate, other: Estimate, phases: f64) -> Estimate {
-    let (first, second) = (one.point.ln(), other.point.ln());
-    let half = |it: Estimate| it.low.map(|low| it.point.ln() - low.ln());
-    let point = (first + second) / 2.0;
-    let apart = (first - second).abs() / 2.0;
-    let half = half(one).zip(half(other)).map(|(one, other)| (one.hypot(other) / 2.0).max(apart).max(phases));
-    let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
-    Estimate { point, low, high, samples: one.samples + other.samples, ..one }.exp()
-}
-
-fn list_failed(compared: &Compared, arm: &Settings, wanted: impl Fn(&ArmSubject) -> bool) -> Vec<FailedCell> {
-    let barred = compared.barred.iter().filter(|(_, subject, _)| wanted(subject));
-    let failed = barred.filter_map(|(barred, subject, why)| {
-        Some(FailedCell { cell: subject.cell()?, with: barred == arm, why: why.clone() })
-    });
-    failed.collect()
+    let mean = Estimate::product_of_independent([one, other].map(|it| (0.5, it))).unwrap_or(one);
+    let apart = (one.point / other.point).ln().abs() / 2.0;
+    let factor = mean.low.map(|low| (mean.point / low).ln().max(apart).max(phases).exp());
+    let (low, high) = (factor.map(|factor| mean.point / factor), factor.map(|factor| mean.point * factor));
+    Estimate { low, high, ..mean }
 }
 
 fn describe_cell(
@@ -190,11 +185,11 @@ fn describe_cell(
     verdict: Outcome,
 ) -> Option<ValidatedCell> {
     let cell = result.subject.cell()?;
-    let CellFacts { tuned, served, control, han } = known(cell);
+    let CellFacts { tuned, in_use, control, han } = known(cell);
     Some(ValidatedCell {
         cell,
         tuned,
-        served,
+        in_use,
         control,
         han,
         without: result.without,
@@ -227,7 +222,7 @@ mod tests {
         let cell = ValidatedCell {
             cell,
             tuned: true,
-            served: Choice::plain(6),
+            in_use: Choice::plain(6),
             control: false,
             han: HanRule::Default,
             without: near(without, 1.01),

@@ -12,8 +12,8 @@ pub(crate) type Displaced = BTreeMap<(Collective, Ranks), Component>;
 /// Those of a placement, without components that can delegate single calls.
 pub(crate) fn displaced(placement: &Placement, release: Release) -> Displaced {
     let others =
-        placement.serving.iter().filter(|serving| !serving.without.is_empty() && !serving.can_hand_over(release));
-    others.map(|serving| ((serving.collective, serving.ranks), serving.by)).collect()
+        placement.running.iter().filter(|running| !running.without.is_empty() && !running.can_hand_over(release));
+    others.map(|running| ((running.collective, running.ranks), running.by)).collect()
 }
 
 /// Assumptions about other components while the timings are analysed.
@@ -72,21 +72,12 @@ impl View {
             return Some(candidate);
         }
         let place = (cell.collective, cell.ranks);
-        if self.left.contains(&place) {
-            return (candidate == Candidate::Builtin).then_some(candidate);
-        }
-        if !self.displaced.contains_key(&place) {
-            return Some(candidate);
-        }
         match candidate {
+            _ if self.left.contains(&place) => (candidate == Candidate::Builtin).then_some(candidate),
+            _ if !self.displaced.contains_key(&place) => Some(candidate),
             Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
-            Candidate::Builtin
-            | Candidate::Component(_)
-            | Candidate::Han(_)
-            | Candidate::Rules
-            | Candidate::Mockup(_)
-            | Candidate::Reference(_) => None,
-            tuned @ Candidate::Tuned(_) => Some(tuned),
+            Candidate::Tuned(_) => Some(candidate),
+            _ => None,
         }
     }
 }

@@ -27,14 +27,13 @@ use serde::{Deserialize, Serialize};
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
-use crate::control::Control;
+use crate::control::{Control, emit};
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
 use crate::loops::{CallTiming, time_calls};
 use crate::operation::{BufferPool, BufferSource};
-use crate::report::emit;
 use crate::subject::{self, PreparedSubject};
 use crate::sync::{Lateness, Synchroniser, dissemination_barrier, over_ranks};
 

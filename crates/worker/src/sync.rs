@@ -10,6 +10,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::now;
+use crate::control::children;
 
 const START: mpi::Tag = 14;
 
@@ -165,14 +166,8 @@ impl Synchroniser {
         if rank != 0 {
             at = comm.process_at_rank(rank & (rank - 1)).receive_with_tag::<i64>(START).0;
         }
-        // A rank sends to the ranks that differ from it in one bit below its own lowest.
-        let lowest = if rank == 0 { (size as u32).next_power_of_two() as i32 } else { rank & -rank };
-        let mut bit = lowest >> 1;
-        while bit > 0 {
-            if rank + bit < size {
-                comm.process_at_rank(rank + bit).send_with_tag(&at, START);
-            }
-            bit >>= 1;
+        for child in children(rank, size).rev() {
+            comm.process_at_rank(child).send_with_tag(&at, START);
         }
         at
     }

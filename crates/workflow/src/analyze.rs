@@ -24,7 +24,7 @@ use collrules_tuner::{Laid, Observations, TunerError};
 use crate::error::WorkflowError;
 use crate::plan::unreached;
 use crate::session::Session;
-use crate::{clock, layouts, remarks, served, state};
+use crate::{clock, layouts, remarks, running, state};
 
 /// Default release of foreign timings.
 pub const TABLE_RELEASE: Release = Release::V5_0;
@@ -206,7 +206,7 @@ impl Source {
         } else {
             analyze(own, &laid)?
         };
-        findings.parameters = served::needed(&findings, &freed);
+        findings.parameters = running::needed(&findings, &freed);
         findings.simulated = manifest.is_simulated();
         findings.transport.clone_from(&manifest.survey.transport);
         findings.conduct = list_conducts(&findings);

@@ -21,7 +21,7 @@ use crate::plan::BudgetShares;
 use crate::session::{Event, Session};
 use crate::start::{self, Started};
 use crate::state::Clock;
-use crate::{plan, publish, resume, served, settings, time_budget};
+use crate::{plan, publish, resume, running, settings, time_budget};
 
 /// An experiment to measure, with its directory.
 #[derive(Clone, Debug)]
@@ -359,7 +359,7 @@ fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurem
     measured.started.backend.use_scratch(measured.run.path());
     // If there are samples, an earlier session found them.
     if measured.log.is_empty()
-        && let Err(error) = find_served(&mut measured, session)
+        && let Err(error) = find_components(&mut measured, session)
     {
         // What failed first is the cause.
         let _ = measured.give_up();
@@ -450,20 +450,20 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.
-fn find_served(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
+fn find_components(measured: &mut Measurement, session: &mut Session<'_>) -> Result<(), WorkflowError> {
     let Measurement { started, manifest, experiment, run, .. } = measured;
     let grid = &experiment.grid;
     // If algorithms are named, no others are wanted.
     let with_han =
         |collective| grid.alternatives.have_rules() && grid.only.iter().all(|(named, _)| *named != collective);
     let Started { backend, survey, release, pins, .. } = started;
-    let left_out = served::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    let left_out = running::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
     if !left_out.is_empty() {
         pins.extend(left_out.clone());
         manifest.pins.extend(left_out);
         manifest.launcher = backend.launcher(&manifest.plan);
     }
-    served::add_han(&mut manifest.plan, *release, with_han);
+    running::add_han(&mut manifest.plan, *release, with_han);
     manifest.plan.sort_groups();
     Ok(run.write_manifest(manifest)?)
 }

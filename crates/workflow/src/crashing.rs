@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::competitor::{self, Competitor};
 use collrules_record::settings::Settings;
-use collrules_record::{Candidate, Cell, Component, Plan, Serving, Survey};
+use collrules_record::{Candidate, Cell, Component, Plan, RunningComponent, Survey};
 use collrules_rules::Collective;
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::wire::WorkerEvent;
@@ -20,20 +20,20 @@ const TRIALS: usize = 2;
 pub(crate) fn leave_out(
     backend: &mut dyn Backend,
     plan: &Plan,
-    servings: &[Serving],
+    found: &[RunningComponent],
     session: &mut Session<'_>,
 ) -> Result<Settings, RunnerError> {
-    let mut served: BTreeMap<Component, BTreeSet<Collective>> = BTreeMap::new();
-    for serving in servings.iter().filter(|serving| ![Component::TUNED, Component::HAN].contains(&serving.by)) {
-        served.entry(serving.by).or_default().insert(serving.collective);
+    let mut collectives_of: BTreeMap<Component, BTreeSet<Collective>> = BTreeMap::new();
+    for running in found.iter().filter(|running| ![Component::TUNED, Component::HAN].contains(&running.by)) {
+        collectives_of.entry(running.by).or_default().insert(running.collective);
     }
     let mut pins = Settings::new();
-    for (component, collectives) in served {
-        let is_served = |cell: &Cell| {
-            let serves = |serving: &Serving| serving.by == component && serving.ranks == cell.ranks;
-            servings.iter().any(|serving| serves(serving) && serving.collective == cell.collective)
+    for (component, collectives) in collectives_of {
+        let is_run = |cell: &Cell| {
+            let runs = |running: &RunningComponent| running.by == component && running.ranks == cell.ranks;
+            found.iter().any(|running| runs(running) && running.collective == cell.collective)
         };
-        let cells = plan.cells.iter().map(|planned| planned.cell).filter(is_served);
+        let cells = plan.cells.iter().map(|planned| planned.cell).filter(is_run);
         let cells = cells.map(|cell| LaunchCell::new(cell, vec![Candidate::Builtin])).collect();
         let launch = LaunchPlan {
             ranks: plan.ranks,

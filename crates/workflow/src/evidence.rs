@@ -97,7 +97,7 @@ impl<'a> InForce<'a> {
     }
 
     /// The facts of a cell with this rule of coll/tuned; HAN acts on it if `has_han`.
-    pub(crate) fn facts(&self, cell: Cell, tuned: bool, served: Choice, has_han: bool) -> CellFacts {
+    pub(crate) fn facts(&self, cell: Cell, tuned: bool, in_use: Choice, has_han: bool) -> CellFacts {
         let han = if has_han { self.tuning.han_rule(cell) } else { HanRule::Default };
         let is_set = |(name, value): (&String, &String)| competitor::acts_on(name, value, cell.collective);
         let is_below = has_han && self.below.contains(&cell.collective);
@@ -105,8 +105,8 @@ impl<'a> InForce<'a> {
             || is_below
             || self.parameters.iter().any(is_set)
             || !self.inside_han(cell).is_empty();
-        let control = served.is_builtin() && !acts;
-        CellFacts { tuned, served, control, han }
+        let control = in_use.is_builtin() && !acts;
+        CellFacts { tuned, in_use, control, han }
     }
 
     /// The rules that act inside HAN during a cell's calls, by collective and communicator size.
@@ -133,20 +133,20 @@ mod tests {
 
     use super::*;
 
-    const DEFAULT: CellFacts = CellFacts { tuned: true, served: Choice::BUILTIN, control: true, han: HanRule::Default };
+    const DEFAULT: CellFacts = CellFacts { tuned: true, in_use: Choice::BUILTIN, control: true, han: HanRule::Default };
 
     fn cell(bytes: u64) -> Cell {
         Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) }
     }
 
     fn rule(algorithm: u32) -> CellFacts {
-        CellFacts { served: Choice::plain(algorithm), control: false, ..DEFAULT }
+        CellFacts { in_use: Choice::plain(algorithm), control: false, ..DEFAULT }
     }
 
-    fn result(bytes: u64, CellFacts { tuned, served, control, han }: CellFacts, verdict: Outcome) -> ValidatedCell {
+    fn result(bytes: u64, CellFacts { tuned, in_use, control, han }: CellFacts, verdict: Outcome) -> ValidatedCell {
         let estimate = |samples| Estimate { point: 1.2, low: Some(1.1), high: Some(1.3), level: 0.95, samples };
         let (without, with, speedup) = (estimate(4), estimate(4), estimate(4));
-        ValidatedCell { cell: cell(bytes), tuned, served, control, han, without, with, speedup, q_value: None, verdict }
+        ValidatedCell { cell: cell(bytes), tuned, in_use, control, han, without, with, speedup, q_value: None, verdict }
     }
 
     fn compared(cells: Vec<ValidatedCell>) -> Validation {

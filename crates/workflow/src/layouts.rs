@@ -49,14 +49,14 @@ fn arrangement(findings: &Findings, ranks: Ranks) -> Arrangement {
 /// Describes a layout that shares no rules with others.
 fn alone(findings: &Findings) -> LaidOut {
     let cell = |cell: &CellFinding| {
-        let served = cell.served_candidate();
+        let in_use = cell.candidate_in_use();
         CellInLayout {
             cell: cell.cell,
             arrangement: arrangement(findings, cell.cell.ranks),
-            wanted: served,
-            wanted_gain: cell.served_gain(),
-            served,
-            served_gain: cell.served_gain(),
+            wanted: in_use,
+            wanted_gain: cell.gain_in_use(),
+            in_use,
+            gain_in_use: cell.gain_in_use(),
         }
     };
     LaidOut {

@@ -10,7 +10,7 @@
 //! | [`time_budget`] | the budget within a job of a batch system |
 //! | [`plan`] | options and survey to a plan, and the shares of the budget |
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
-//! | [`served`] | the component that runs the measured calls |
+//! | [`running`] | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
 //! | `state` | steps that ended, and the clock of their time |
 //! | `evidence` | what launches showed of the rules that there are: the only judge |
@@ -38,7 +38,7 @@ mod quality;
 pub mod refine;
 mod remarks;
 mod resume;
-pub mod served;
+pub mod running;
 pub mod session;
 pub mod settings;
 pub mod start;

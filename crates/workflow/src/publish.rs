@@ -173,8 +173,8 @@ impl Published {
         let in_force = InForce::new(tuning, &findings.placement);
         let tuned: BTreeSet<Cell> = findings.cells.iter().map(|found| found.cell).collect();
         let facts = |cell: Cell| {
-            let served = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(findings.release));
-            in_force.facts(cell, tuned.contains(&cell), served, true)
+            let in_use = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(findings.release));
+            in_force.facts(cell, tuned.contains(&cell), in_use, true)
         };
         let is_about = |found: &Validation| {
             let mut parameters = tuning.parameters.iter();

@@ -97,7 +97,7 @@ mod tests {
         let cell = |(exponent, verdict): (u32, _)| ValidatedCell {
             cell: Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1_u64 << exponent) },
             tuned: true,
-            served: Choice::BUILTIN,
+            in_use: Choice::BUILTIN,
             control: true,
             han: HanRule::Default,
             without: one,

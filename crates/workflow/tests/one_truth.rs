@@ -84,7 +84,7 @@ fn results(run: &Path) -> Vec<String> {
         .iter()
         .flat_map(|it| std::iter::once(&it.round).chain(it.checks.iter().map(|it| &it.round)));
     let verdicts = rounds.map(|round| {
-        let cells: Vec<_> = round.cells.iter().map(|it| (it.cell.to_string(), it.served, it.verdict)).collect();
+        let cells: Vec<_> = round.cells.iter().map(|it| (it.cell.to_string(), it.in_use, it.verdict)).collect();
         format!("{cells:?} {:?}", round.repaired)
     });
     let chosen = published.settings.as_ref().and_then(|found| found.chosen());

@@ -17,7 +17,7 @@ use collrules_runner::launch::LaunchPlan;
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::mpi::worker::describe_worker;
 use collrules_runner::turns::JobFailure;
-use collrules_runner::{Backend, RunnerError, serving};
+use collrules_runner::{Backend, RunnerError, running};
 use collrules_workflow::WorkflowError;
 use collrules_workflow::start;
 
@@ -109,7 +109,7 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
         Err(error) => findings.push(DoctorFinding::problem("release", error.to_string())),
         Ok(release) => {
             findings.push(DoctorFinding::ok("release", format!("{}: release {release}", survey.library)));
-            findings.extend(serve(args, &mut backend, &survey, release));
+            findings.extend(list_components(args, &mut backend, &survey, release));
         }
     }
     findings
@@ -137,7 +137,7 @@ fn compare_side_by_side(backend: &mut MpiBackend, survey: &Survey) -> DoctorFind
 }
 
 /// Reports the component that each collective uses on all slots.
-fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Release) -> Vec<DoctorFinding> {
+fn list_components(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Release) -> Vec<DoctorFinding> {
     let layout = args.system.layout;
     let ranks = layout.most(&survey.hosts);
     if ranks.0 < 2 {
@@ -151,42 +151,42 @@ fn serve(args: &Doctor, backend: &mut MpiBackend, survey: &Survey, release: Rele
         .iter()
         .map(|collective| Cell { collective: *collective, ranks, bytes: bytes(*collective) })
         .collect();
-    let found = match serving::serving(backend, &args.scratch, &cells, release, &survey.components, &placement) {
+    let found = match running::find(backend, &args.scratch, &cells, release, &survey.components, &placement) {
         Ok(found) => found,
         Err(error) => {
             let remedy = "look for coll and coll_..._priority among the settings above, in OMPI_MCA_ variables and in \
                           --mpirun-args, and remove them";
-            return vec![DoctorFinding::problem("serving", error.to_string()).remedy(remedy)];
+            return vec![DoctorFinding::problem("components", error.to_string()).remedy(remedy)];
         }
     };
     let mut disagreements = BTreeMap::new();
     if ranks == survey.slots() {
         // Missing output is no finding: the calls give more information.
-        let listed = backend.list_serving().unwrap_or_default();
-        for serving in &found {
-            let by = serving.by.to_string();
-            if let Some(listed) = listed.get(&serving.collective).filter(|listed| **listed != by) {
-                disagreements.entry((listed.clone(), by)).or_insert_with(Vec::new).push(serving.collective.name());
+        let listed = backend.list_running().unwrap_or_default();
+        for running in &found {
+            let by = running.by.to_string();
+            if let Some(listed) = listed.get(&running.collective).filter(|listed| **listed != by) {
+                disagreements.entry((listed.clone(), by)).or_insert_with(Vec::new).push(running.collective.name());
             }
         }
     }
     let mut by = BTreeMap::new();
-    for serving in found {
-        by.entry((serving.by, serving.without)).or_insert_with(Vec::new).push(serving.collective.name());
+    for running in found {
+        by.entry((running.by, running.without)).or_insert_with(Vec::new).push(running.collective.name());
     }
     let finding = |((component, without), collectives): ((_, Vec<_>), Vec<&str>)| {
         let what = format!("{component} runs {} on {ranks} ranks, {place}", collectives.join(", "));
         if without.is_empty() {
-            return DoctorFinding::ok("serving", what);
+            return DoctorFinding::ok("components", what);
         }
         let remedy = "rules alone change nothing there; tune also measures it, and writes the settings that the rules \
                       need";
-        DoctorFinding::note("serving", what).remedy(remedy)
+        DoctorFinding::note("components", what).remedy(remedy)
     };
     let mut findings: Vec<DoctorFinding> = by.into_iter().map(finding).collect();
     findings.extend(disagreements.into_iter().map(|((listed, by), collectives)| {
         DoctorFinding::note(
-            "serving",
+            "components",
             format!(
                 "coll_base_verbose lists {listed} for {}, but their calls go to {by}. The calls count: a component may \
                  step back at the first one, as HAN does in alltoall and alltoallv without XPMEM, and coll/tuned runs \

@@ -29,7 +29,7 @@ use collrules_runner::mpi::MpiBackend;
 use collrules_runner::proof::{self, Proof};
 use collrules_runner::{Backend, RunnerError, grid};
 use collrules_workflow::start::{self, Started, oversubscribes};
-use collrules_workflow::{WorkflowError, served, tuning};
+use collrules_workflow::{WorkflowError, running, tuning};
 use serde_json::json;
 
 use super::install::scope::{describe_scope, list_mismatches, ruled_ranks};
@@ -170,7 +170,7 @@ fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, W
             blocks.is_some_and(|steps| *steps.get(cell.ranks.0.into()) != Steps::constant(Choice::BUILTIN))
         };
         let others: Vec<Cell> = cells.iter().filter(|cell| ruled(cell) && !handed(cell)).copied().collect();
-        verified.reasons = served::displacing(backend, &options.scratch, &others, survey, *release, layout)?;
+        verified.reasons = running::displacing(backend, &options.scratch, &others, survey, *release, layout)?;
     }
     if verified.reasons.is_empty() {
         prove(options, &tuning, &mut started, &cells, &mut verified)?;

@@ -24,7 +24,7 @@ pub const TEXT: &str = "guidelines.md";
 pub const TABLE: &str = "guidelines.csv";
 
 /// The version of `guidelines.json` that this version writes.
-pub const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
+pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,7 +131,7 @@ pub struct CheckedCell {
     /// The builtin's time in seconds; missing if it failed.
     pub builtin: Option<Estimate>,
     /// The component that runs the builtin's calls, if known.
-    pub served_by: Option<Component>,
+    pub run_by: Option<Component>,
     /// The mock-ups with timings.
     pub mockups: Vec<MockupFinding>,
     /// Mock-ups that failed, with the reason.

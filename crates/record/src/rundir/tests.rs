@@ -281,15 +281,16 @@ fn directories_without_a_run_are_refused() {
 fn newer_minors_are_read_and_newer_majors_refused() {
     let (_scratch, run) = new_run();
     let text = fs::read_to_string(run.file(MANIFEST)).expect("reads");
-    let ours = format!("\"major\": 1,\n    \"minor\": {}", crate::manifest::FORMAT.minor);
+    let ours =
+        format!("\"major\": {},\n    \"minor\": {}", crate::manifest::FORMAT.major, crate::manifest::FORMAT.minor);
     let with = |format: &str| text.replacen(&ours, format, 1);
-    let newer = with("\"major\": 1, \"minor\": 9").replacen('{', "{ \"added\": 1,", 1);
+    let newer = with("\"major\": 2, \"minor\": 9").replacen('{', "{ \"added\": 1,", 1);
     fs::write(run.file(MANIFEST), newer).expect("writes");
-    assert_eq!(run.manifest().expect("reads").format, crate::FormatVersion { major: 1, minor: 9 });
+    assert_eq!(run.manifest().expect("reads").format, crate::FormatVersion { major: 2, minor: 9 });
     // The format is looked at before the rest, which may be anything.
-    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 2, \"minor\": 0 }, \"who\": 3 }").expect("writes");
+    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 3, \"minor\": 0 }, \"who\": 3 }").expect("writes");
     let error = run.manifest().expect_err("is newer").to_string();
-    assert!(error.contains("manifest.json has format 2.0, and this collrules reads 1.x"), "{error}");
+    assert!(error.contains("manifest.json has format 3.0, and this collrules reads 2.x"), "{error}");
 
     fs::write(run.file(SAMPLES), HEAD.replace("1.0", "1.7").replace(",ended", ",ended,added")).expect("writes");
     assert!(SamplesText::read(&run.file(SAMPLES)).is_ok());
@@ -302,7 +303,7 @@ fn newer_minors_are_read_and_newer_majors_refused() {
 #[test]
 fn damaged_files_are_named_with_the_cause() {
     let (_scratch, run) = new_run();
-    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 1, \"minor\": 0 }, \"backend\": \"mpi\" }")
+    fs::write(run.file(MANIFEST), "{ \"format\": { \"major\": 2, \"minor\": 0 }, \"backend\": \"mpi\" }")
         .expect("writes");
     let error = run.manifest().expect_err("lacks nearly everything").to_string();
     assert!(error.contains("manifest.json is damaged") && error.contains("missing field `collrules`"), "{error}");

@@ -72,7 +72,7 @@ mod tests {
             builtin: Estimate { point: *ratio, low: None, high: None, level: 0.95, samples: 3 },
             q_value: None,
             change: *change,
-            served: (Candidate::Tuned(Choice::plain(6)), Candidate::Builtin),
+            in_use: (Candidate::Tuned(Choice::plain(6)), Candidate::Builtin),
             old_rules: old.map(|(regret, slower)| OldRules {
                 gives: Candidate::Tuned(Choice::plain(6)),
                 gain: None,

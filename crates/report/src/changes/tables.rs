@@ -70,11 +70,11 @@ pub(super) fn changed(comparison: &RunComparison) -> Block {
 
 /// Lists the changes of the choice, neighbouring sizes on one line.
 pub(super) fn changed_choices(comparison: &RunComparison) -> Block {
-    let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.served == b.served;
-    let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].served.0 != cells[0].served.1);
+    let alike = |a: &CellChange, b: &CellChange| neighbours(a, b) && a.in_use == b.in_use;
+    let runs = comparison.cells.chunk_by(alike).filter(|cells| cells[0].in_use.0 != cells[0].in_use.1);
     let row = |cells: &[CellChange]| {
         let cell = cells[0].cell;
-        let (before, after) = cells[0].served;
+        let (before, after) = cells[0].in_use;
         [
             cell.collective.to_string(),
             cell.ranks.to_string(),

@@ -128,13 +128,13 @@ mod tests {
 
     fn table(width: usize) -> String {
         let rows = [["4", "pipeline, 64 KiB segments"], ["16", "recursive_doubling"]];
-        Table::new(["ranks:", "serve by"], rows.map(|row| row.map(str::to_owned))).text(width)
+        Table::new(["ranks:", "run by"], rows.map(|row| row.map(str::to_owned))).text(width)
     }
 
     #[test]
     fn words_are_whole_at_any_width() {
-        assert_eq!(table(80), "ranks  serve by\n    4  pipeline, 64 KiB segments\n   16  recursive_doubling");
-        assert_eq!(table(25), "ranks  serve by\n    4  pipeline, 64 KiB\n       segments\n   16  recursive_doubling");
+        assert_eq!(table(80), "ranks  run by\n    4  pipeline, 64 KiB segments\n   16  recursive_doubling");
+        assert_eq!(table(25), "ranks  run by\n    4  pipeline, 64 KiB\n       segments\n   16  recursive_doubling");
     }
 
     #[test]

@@ -212,11 +212,11 @@ impl Drawn<'_> {
         };
         let caption = format!("Algorithms with the rules, by ranks (rows){columns}{between}");
         let map = self.map(caption, |cell| {
-            let served = cell.served_candidate();
-            (self.palette.fill(served), self.name(served), reasons::verdict(self.findings, cell))
+            let in_use = cell.candidate_in_use();
+            (self.palette.fill(in_use), self.name(in_use), reasons::verdict(self.findings, cell))
         });
-        let served = self.cells.iter().map(|cell| cell.served_candidate());
-        let names: BTreeMap<String, String> = served.map(|by| (self.palette.fill(by).class(), self.name(by))).collect();
+        let in_use = self.cells.iter().map(|cell| cell.candidate_in_use());
+        let names: BTreeMap<String, String> = in_use.map(|by| (self.palette.fill(by).class(), self.name(by))).collect();
         let entries = names.into_iter().map(|(class, name)| Entry { class, name }).collect();
         map.join().block(entries)
     }
@@ -233,7 +233,7 @@ impl Drawn<'_> {
             let why = removed.unwrap_or_else(|| reasons::reason(self.findings, cell));
             let by = match gain.state {
                 SizeState::Settings(_) => "the settings".to_owned(),
-                _ => self.name(cell.served_candidate()),
+                _ => self.name(cell.candidate_in_use()),
             };
             match gain.speedup {
                 _ if !gain.is_changed() => (Fill::Builtin, String::new(), format!("the default stays: {why}")),

@@ -259,7 +259,7 @@ mod tests {
             }],
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: KeepReason::NothingTimed },
-            served: Choice::BUILTIN,
+            in_use: Choice::BUILTIN,
             unruled: Candidate::Builtin,
         };
         let with_step = |step| {
@@ -295,7 +295,7 @@ mod tests {
             points: Vec::new(),
             disqualified: Vec::new(),
             verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotFaster) },
-            served: Choice::BUILTIN,
+            in_use: Choice::BUILTIN,
             unruled: Candidate::Builtin,
         };
         let mut findings = Findings { cells: vec![cell], ..Findings::empty("run-2026-11-23", Release::V5_0) };

@@ -25,7 +25,7 @@ impl Palette {
         // Cells that use it, cells won, cells in which it is the fastest.
         let mut merits: BTreeMap<Candidate, (usize, usize, usize)> = BTreeMap::new();
         for cell in cells {
-            merits.entry(cell.served_candidate()).or_default().0 += 1;
+            merits.entry(cell.candidate_in_use()).or_default().0 += 1;
             merits.entry(cell.verdict.candidate()).or_default().1 += 1;
             let fastest = cell.points.iter().min_by(|a, b| a.time.point.total_cmp(&b.time.point));
             if let Some(fastest) = fastest {
@@ -35,7 +35,7 @@ impl Palette {
         merits.remove(&Candidate::Builtin);
         let mut ranked: Vec<_> = merits.into_iter().collect();
         ranked.sort_by_key(|(candidate, merit)| (std::cmp::Reverse(*merit), *candidate));
-        let winners = ranked.iter().filter(|(_, (served, won, _))| served + won > 0).count();
+        let winners = ranked.iter().filter(|(_, (in_use, won, _))| in_use + won > 0).count();
         let kept = winners.clamp(LEAST, 2 * COLOURS);
         Self { coloured: ranked.into_iter().take(kept).map(|(candidate, _)| candidate).collect() }
     }

@@ -32,8 +32,8 @@ pub fn document(validation: &Validation, release: Release) -> Document {
 /// The cells of a comparison, a table for each collective.
 pub(crate) fn compared_cells(round: &Round, release: Release) -> Vec<Block> {
     let row = |found: &ValidatedCell| {
-        let algorithm = registry::algorithm(release, found.cell.collective, found.served.algorithm);
-        let by = match (found.served.is_builtin(), found.han) {
+        let algorithm = registry::algorithm(release, found.cell.collective, found.in_use.algorithm);
+        let by = match (found.in_use.is_builtin(), found.han) {
             _ if round.repaired.contains(&found.cell) => "removed",
             (true, HanRule::Default) => "-",
             (true, _) => "HAN's file",
@@ -88,7 +88,7 @@ pub(crate) mod fixture {
         let cell = ValidatedCell {
             cell: Cell { collective: Collective::ReduceScatterBlock, ranks: Ranks(1024), bytes: Bytes(5793) },
             tuned: false,
-            served: Choice::plain(3).with_segsize(65536).with_faninout(4),
+            in_use: Choice::plain(3).with_segsize(65536).with_faninout(4),
             control: false,
             han: HanRule::Default,
             without: estimate(1.234e-3 * speedup),

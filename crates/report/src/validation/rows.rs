@@ -52,7 +52,7 @@ pub(crate) fn numbers(validation: &Validation) -> Block {
 pub(crate) fn telling(findings: &Findings, validation: &Validation, gains: &Gains<'_>) -> Block {
     let removed = |cell| gains.removal(cell).map_or(String::new(), |why| format!("; rule removed: {}", why.describe()));
     let compared = |cell: &ValidatedCell| {
-        let rule = registry::describe(findings.release, cell.cell.collective, cell.served);
+        let rule = registry::describe(findings.release, cell.cell.collective, cell.in_use);
         let outcome = describe_outcome(cell.verdict).to_owned() + &removed(cell.cell);
         [cell.cell.to_string(), rule, ratio(cell.speedup), outcome]
     };

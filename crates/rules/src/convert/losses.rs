@@ -68,7 +68,7 @@ fn of_rules(
                 // Calls that there are not, left to the builtin: nothing is lost.
                 continue;
             }
-            let words = format!("these {collective} rules for a communicator size serve no call and are left out");
+            let words = format!("these {collective} rules for a communicator size apply to no call and are left out");
             found.push((comm_rule.span, words));
         } else if comm_rule.distribution != Distribution::Any {
             let words = format!("the {collective} rules for {} communicators are left out", comm_rule.distribution);
@@ -87,7 +87,7 @@ fn lost(collective: Collective, rule: &Rule, live: &BTreeSet<Span>, format: Targ
     let words = if rule.state == RuleState::Disabled {
         format!("Open MPI drops {this}, since its algorithm does not exist; it is left out")
     } else if !live.contains(&rule.span) {
-        format!("{this} serves no call and is left out")
+        format!("{this} applies to no call and is left out")
     } else if algorithm == 0 {
         return None;
     } else if format == TargetFormat::Json && known.is_none() {

@@ -76,8 +76,8 @@ fn losses_name_their_lines() {
         (3, "the bcast rules for single-node communicators are left out"),
         (4, "the member `note`, which Open MPI does not read, is left out"),
         (5, "Open MPI drops this bcast rule, since its algorithm does not exist; it is left out"),
-        (7, "this bcast rule serves no call and is left out"),
-        (8, "these bcast rules for a communicator size serve no call and are left out"),
+        (7, "this bcast rule applies to no call and is left out"),
+        (8, "these bcast rules for a communicator size apply to no call and are left out"),
         (9, "the bound of 4 requests of this reduce rule is left out; its calls change"),
         (10, "coll/tuned has no algorithms for gatherv; its rules are left out"),
     ];
@@ -158,9 +158,9 @@ proptest! {
         for reader in &back.versions {
             let Ok(loaded) = load(back.text.as_bytes(), reader) else { panic!("{reader}") };
             for (collective, _) in table.collectives() {
-                let serves = |loaded: &Loaded| loaded.lookup_by_size(collective, Ranks(ranks), size, Distribution::Any).choice;
-                let expected = Choice { max_requests: 0, ..serves(&source) };
-                prop_assert_eq!(serves(&loaded), expected, "{} {}", reader, Bytes(size));
+                let looked_up = |loaded: &Loaded| loaded.lookup_by_size(collective, Ranks(ranks), size, Distribution::Any).choice;
+                let expected = Choice { max_requests: 0, ..looked_up(&source) };
+                prop_assert_eq!(looked_up(&loaded), expected, "{} {}", reader, Bytes(size));
             }
         }
     }

@@ -18,9 +18,9 @@ fn equal_answers_are_one_group() {
     let groups = explained(text, &Call::new(Collective::Bcast, Ranks(2), Bytes(8)));
     let labels: Vec<_> = groups.iter().map(VersionGroup::label).collect();
     assert_eq!(labels, ["Open MPI 4.0, 4.1, 5.0", "Open MPI 6.0"]);
-    let Answer::Accepted(served) = &groups[1].answer else { panic!("{groups:?}") };
+    let Answer::Accepted(in_use) = &groups[1].answer else { panic!("{groups:?}") };
     let place = Excerpt { line: 5, text: "0 6 0 0 # binomial".to_owned() };
-    assert_eq!((served.place.as_ref(), served.runs.as_str()), (Some(&place), "binomial"));
+    assert_eq!((in_use.place.as_ref(), in_use.runs.as_str()), (Some(&place), "binomial"));
     // The last size has the same effect, by another line of thought.
     assert_eq!(explained(text, &Call::new(Collective::Bcast, Ranks(9), Bytes(8))).len(), 1);
 }
@@ -31,7 +31,7 @@ fn errors_and_endless_loops_are_outcomes() {
         let collective = Collective::Allgather;
         let groups = explained(text, &Call::new(collective, Ranks(ranks), Bytes(8)));
         let end = |group: &VersionGroup<Answer<Explanation>>| match &group.answer {
-            Answer::Accepted(served) => served.end,
+            Answer::Accepted(in_use) => in_use.end,
             other => panic!("{other:?}"),
         };
         groups.iter().map(end).collect::<Vec<_>>()
@@ -65,7 +65,7 @@ fn rows_give_message_sizes() {
 #[test]
 fn wrong_results_and_calls_without_data_are_ends() {
     let end = |call: &Call| match &explained("1 2 1 1 1 0 4 0 0", call)[0].answer {
-        Answer::Accepted(served) => (served.end, served.runs.clone()),
+        Answer::Accepted(in_use) => (in_use.end, in_use.runs.clone()),
         other => panic!("{other:?}"),
     };
     let call = Call::new(Collective::Allreduce, Ranks(4), Bytes(8192));
@@ -88,7 +88,7 @@ fn files_of_han_are_explained_alike() {
     let answer = |level| {
         let four = Call::new(Collective::Bcast, Ranks(8), Bytes(4096));
         match call(&load, &lines, &four, level) {
-            Answer::Accepted(served) => (served.end, served.said, served.place.map(|place| place.line)),
+            Answer::Accepted(in_use) => (in_use.end, in_use.said, in_use.place.map(|place| place.line)),
             other => panic!("{other:?}"),
         }
     };

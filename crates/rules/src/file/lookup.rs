@@ -55,7 +55,7 @@ pub enum Reason {
         span: Span,
     },
     /// The communicator rule that applies has no matching message rule, and no other is tried (6.0, HAN).
-    #[error("the rules that serve communicators of this size leave a gap here, and no others are tried")]
+    #[error("the rules that apply to communicators of this size leave a gap here, and no others are tried")]
     NoSize {
         /// Its place among the communicator rules of the collective.
         comm_rule: usize,

@@ -34,7 +34,7 @@ pub struct Loaded {
     /// The collectives, in the order of the file.
     pub collectives: Vec<CollectiveRules>,
     /// The index of the effective rules for each collective id.
-    pub(super) serving: [Option<u32>; Collective::ID_COUNT as usize],
+    pub(super) in_force: [Option<u32>; Collective::ID_COUNT as usize],
 }
 
 /// The rules of a collective: an entry of a classic file, or a member of `collectives` in JSON.
@@ -167,19 +167,19 @@ impl CollectiveRules {
 impl Loaded {
     /// Assembles a file: of several rules for a collective the last count.
     pub(super) fn new(behaviour: Behaviour, format: Format, mut collectives: Vec<CollectiveRules>) -> Self {
-        let mut serving = [None; Collective::ID_COUNT as usize];
+        let mut in_force = [None; Collective::ID_COUNT as usize];
         for place in 0..collectives.len() {
             collectives[place].finish(behaviour.first_match);
             let id = collectives[place].id as usize;
-            if let Some(earlier) = serving[id].replace(place as u32) {
+            if let Some(earlier) = in_force[id].replace(place as u32) {
                 collectives[earlier as usize].replaced = true;
             }
         }
-        Self { behaviour, format, collectives, serving }
+        Self { behaviour, format, collectives, in_force }
     }
 
     /// The effective rules for a collective.
     pub fn rules_for(&self, collective: Collective) -> Option<&CollectiveRules> {
-        self.serving[collective.id() as usize].map(|place| &self.collectives[place as usize])
+        self.in_force[collective.id() as usize].map(|place| &self.collectives[place as usize])
     }
 }

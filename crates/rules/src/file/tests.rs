@@ -37,13 +37,13 @@ fn crashes(text: impl AsRef<[u8]>) -> Fault {
 }
 
 /// Looks up the rule for a collective, a number of ranks and lookup bytes.
-fn serving(loaded: &Loaded, collective: Collective, ranks: u32, bytes: u64) -> Lookup {
+fn look_up(loaded: &Loaded, collective: Collective, ranks: u32, bytes: u64) -> Lookup {
     loaded.lookup_by_size(collective, Ranks(ranks), bytes, Distribution::Any)
 }
 
 /// Returns the algorithm of the rule that applies, by number; none without a rule.
 fn algorithm(loaded: &Loaded, ranks: u32, bytes: u64) -> Option<u32> {
-    let lookup = serving(loaded, Collective::Bcast, ranks, bytes);
+    let lookup = look_up(loaded, Collective::Bcast, ranks, bytes);
     lookup.rule.map(|_| lookup.choice.algorithm)
 }
 

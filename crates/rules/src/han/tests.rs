@@ -30,15 +30,15 @@ fn fault(text: &str, by: &str) -> FaultKind {
     }
 }
 
-fn served(loaded: &HanFile, ranks: u32, bytes: u64) -> Option<HanComponent> {
+fn in_use(loaded: &HanFile, ranks: u32, bytes: u64) -> Option<HanComponent> {
     let choice = loaded.lookup(Collective::Bcast, Level::GlobalCommunicator, ranks, bytes).choice;
     choice.map(|choice| choice.component)
 }
 
 #[test]
-fn the_last_that_fits_serves() {
+fn the_last_that_fits_applies() {
     let loaded = accepted(SEEN, "5.0.11");
-    let found = [(2, 1 << 20), (8, 2047), (8, 2048), (9, 2048)].map(|(ranks, bytes)| served(&loaded, ranks, bytes));
+    let found = [(2, 1 << 20), (8, 2047), (8, 2048), (9, 2048)].map(|(ranks, bytes)| in_use(&loaded, ranks, bytes));
     use HanComponent::{Han, Tuned};
     assert_eq!(found, [Han, Han, Tuned, Han].map(Some));
     let none = loaded.lookup(Collective::Reduce, Level::GlobalCommunicator, 8, 0);
@@ -49,7 +49,7 @@ fn the_last_that_fits_serves() {
     // Out of order, the last in the file that fits hides what fits better.
     let unsorted = accepted("1 7 1 2 1 1 3 0 han 4096 tuned 64 basic", "5.0");
     assert_eq!(
-        [0, 64, 4096].map(|bytes| served(&unsorted, 4, bytes).map(HanComponent::name)),
+        [0, 64, 4096].map(|bytes| in_use(&unsorted, 4, bytes).map(HanComponent::name)),
         [Some("han"), Some("basic"), Some("basic")]
     );
 }
@@ -65,10 +65,10 @@ fn of_collectives_and_levels_that_come_twice_the_last_counts() {
 #[test]
 fn a_configuration_without_rules_leaves_its_sizes_to_parameters() {
     let loaded = accepted("1 7 1 2 2 1 1 0 tuned 4 0", "5.0");
-    assert_eq!([3, 4].map(|ranks| served(&loaded, ranks, 0)), [Some(HanComponent::Tuned), None]);
+    assert_eq!([3, 4].map(|ranks| in_use(&loaded, ranks, 0)), [Some(HanComponent::Tuned), None]);
     // A first size of 1 passes.
     let loaded = accepted("1 7 1 2 1 1 1 1 tuned", "5.0");
-    assert_eq!([0, 1].map(|bytes| served(&loaded, 4, bytes)), [None, Some(HanComponent::Tuned)]);
+    assert_eq!([0, 1].map(|bytes| in_use(&loaded, 4, bytes)), [None, Some(HanComponent::Tuned)]);
 }
 
 #[test]
@@ -119,13 +119,13 @@ fn algorithms_are_read_from_5_0_on_and_crash_where_there_are_none() {
     assert!(load(b"1 allgatherv 1 2 1 1 1 0 han @simple", &version("5.0")).is_err_and(|fault| fault.kind.crashes()));
     // 4.1 skips what it does not know on its way to the next number.
     assert_eq!(choice(text, "4.1").algorithm, 0);
-    assert_eq!(served(&accepted("1 bcast 1 2 1 1 2 0 han @simple 8 tuned", "4.1"), 4, 8), Some(HanComponent::Tuned));
+    assert_eq!(in_use(&accepted("1 bcast 1 2 1 1 2 0 han @simple 8 tuned", "4.1"), 4, 8), Some(HanComponent::Tuned));
 }
 
 #[test]
 fn names_of_levels_are_read_from_5_0_on() {
     let text = "1 bcast 1 global_communicator 1 1 1 0 tuned";
-    assert_eq!(served(&accepted(text, "5.0"), 4, 0), Some(HanComponent::Tuned));
+    assert_eq!(in_use(&accepted(text, "5.0"), 4, 0), Some(HanComponent::Tuned));
     // 4.1 skips the name, and takes the number behind it for the level.
     let misread = accepted(text, "4.1");
     assert_eq!((misread.collectives[0].levels[0].level, misread.to_table()), (Level::InterNode, HanTable::default()));
@@ -141,11 +141,11 @@ fn the_vocabulary_of_6_0_is_that_of_its_source() {
     let disqualify = "1 alltoall 1 2 1 1 1 0 han @disqualify";
     assert_eq!(fault(disqualify, "6.0"), FaultKind::NoAlgorithm("disqualify".to_owned(), "alltoall"));
     let bcast = Collective::Bcast.id();
-    let served = |id, level| service(id, level, HanComponent::Xhc);
-    assert_eq!(served(bcast, Level::GlobalCommunicator), Service::Next, "it serves single nodes alone");
-    assert_eq!(served(bcast, Level::InterNode), Service::Next);
-    assert_eq!(served(bcast, Level::IntraNode), Service::IfRaised(HanComponent::Xhc));
-    assert_eq!(served(Collective::Gather.id(), Level::IntraNode), Service::Next);
+    let in_use = |id, level| service(id, level, HanComponent::Xhc);
+    assert_eq!(in_use(bcast, Level::GlobalCommunicator), Service::Next, "it runs on single nodes alone");
+    assert_eq!(in_use(bcast, Level::InterNode), Service::Next);
+    assert_eq!(in_use(bcast, Level::IntraNode), Service::IfRaised(HanComponent::Xhc));
+    assert_eq!(in_use(Collective::Gather.id(), Level::IntraNode), Service::Next);
     // gatherv and scatterv.
     for id in [10, 16] {
         assert_eq!(service(id, Level::GlobalCommunicator, HanComponent::Tuned), Service::Next);

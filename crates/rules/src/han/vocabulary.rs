@@ -144,7 +144,7 @@ pub enum Service {
 /// component.
 pub fn service(id: u32, level: Level, component: HanComponent) -> Service {
     let collective = Collective::from_id(id);
-    let serves = match component {
+    let holds = match component {
         // It keeps itself out of its own communicators, so that nothing goes in circles.
         HanComponent::Han => level == Level::GlobalCommunicator && collective != Some(Collective::Allgatherv),
         // adapt stands back from communicators of its own accord, sm is off, and the others have no blocking collectives
@@ -160,7 +160,7 @@ pub fn service(id: u32, level: Level, component: HanComponent) -> Service {
         HanComponent::Tuned => collective.is_some(),
         HanComponent::Basic => true,
     };
-    if serves { Service::Named(component) } else { Service::Next }
+    if holds { Service::Named(component) } else { Service::Next }
 }
 
 /// Describes the component that carries out a call of a collective on a level, given the choice of a rule.

@@ -19,7 +19,7 @@ pub fn write(table: &HanTable, header: &[String]) -> Result<String, EmitError> {
     let collectives: Vec<_> = rules.chunk_by(|((one, _), _), ((other, _), _)| one == other).collect();
     let mut text = String::new();
     let fixed = [
-        "Rules for Open MPI's coll/han: which component serves a call.",
+        "Rules for Open MPI's coll/han: which component runs a call.",
         "Switched on by coll_han_use_dynamic_file_rules = 1 and coll_han_dynamic_rules_filename.",
         "A rule: message size in bytes from which on it holds, and the component.",
     ];

@@ -109,7 +109,7 @@ impl<'c> Checks<'c> {
     ) {
         let version = view.loaded.behaviour;
         // The communicators that rules apply to, and their own if these are others.
-        let served = |comm_rule: &CommRule, listed: i32| {
+        let in_use = |comm_rule: &CommRule, listed: i32| {
             let is_own = |reached: &&ReachedCommRule<'_>| {
                 reached.collective == collective && reached.comm_rule.span == comm_rule.span
             };
@@ -119,11 +119,11 @@ impl<'c> Checks<'c> {
         };
         for comm_rule in rules.comm_rules.iter().filter(|it| self.strict.flagged.contains(&it.span.start)) {
             if let Some(listed) = comm_rule.listed.filter(|listed| *listed >= FIRST as i32) {
-                let (ranges, holds_own) = served(comm_rule, listed);
+                let (ranges, holds_own) = in_use(comm_rule, listed);
                 let ranges = if ranges.is_empty() { "no communicator".to_owned() } else { ranges };
                 let instead = if holds_own { "" } else { ", not their own" };
                 let when = if version.shifts_sizes { "6.0" } else { "up to 5.0" };
-                let what = format!("; {when}, these {collective} rules serve {ranges}{instead}");
+                let what = format!("; {when}, these {collective} rules apply to {ranges}{instead}");
                 problems.extend(Code::Unsorted, comm_rule.size, &what);
             }
         }
@@ -133,25 +133,25 @@ impl<'c> Checks<'c> {
             let is_dead = !self.live.contains(&span.start);
             // What leaves the decision to Open MPI is a guard, and may be one too many.
             if is_dead && !is_said && !is_guard(comm_rule) {
-                let message = format!("these {collective} rules serve no communicator");
+                let message = format!("these {collective} rules apply to no communicator");
                 problems.merge(Code::DeadCommRule, *size, version, message);
             }
             for Rule { span, min, max, state, choice, .. } in rules.iter().filter(|_| !is_dead) {
                 let is_said = self.strict.flagged.contains(&span.start) || *state == RuleState::Disabled;
                 if !is_said && !choice.is_builtin() && !self.live.contains(&span.start) {
                     let why = if min > max { "its sizes end before they begin" } else { "others come first" };
-                    let message = format!("this {collective} rule serves no message: {why}");
+                    let message = format!("this {collective} rule applies to no message: {why}");
                     problems.merge(Code::DeadRule, *span, version, message);
                 }
             }
         }
         let Some(first) = rules.comm_rules.first().filter(|first| !is_guard(first)) else { return };
         let Some(size) = first.listed.filter(|size| *size > FIRST as i32) else { return };
-        let this = format!("the {collective} rules for {size} ranks serve communicators");
+        let this = format!("the {collective} rules for {size} ranks apply to communicators");
         if rules.comm_rules.len() == 1 {
             problems.merge(Code::LoneSize, first.size, version, format!("{this} of every size"));
         } else if !version.first_match {
-            let (ranges, holds_own) = served(first, size);
+            let (ranges, holds_own) = in_use(first, size);
             let message = match holds_own {
                 true => format!("{this} of 2 to {} ranks as well", size - 1),
                 false => format!("{this} of {ranges} instead"),
@@ -180,7 +180,7 @@ fn check_calls(reached: &ReachedCommRule<'_>, problems: &mut Collector) {
     let outer: Vec<&str> = acted_on(collective, Level::InterNode).into_iter().map(Collective::name).collect();
     if comm_rule.distribution == Distribution::OnePerNode && !outer.is_empty() && !is_guard(comm_rule) {
         let (ranks, outer) = (first_ranges(&reached.ranks), outer.join(", "));
-        let message = format!("these {collective} rules for {ranks} also serve HAN's {outer} between nodes");
+        let message = format!("these {collective} rules for {ranks} also apply to HAN's {outer} between nodes");
         problems.merge(Code::ActsInsideHan, size, version, message);
     }
     if choices.count() < 2 {
@@ -279,7 +279,7 @@ impl RuledRange<'_, '_> {
         let two = RankRange { first: 2, end: Some(3) };
         if algorithm.only_two && *ranks != [two] {
             let others = first_ranges(ranks.iter().filter(|range| **range != two));
-            problems.merge(Code::TwoProcesses, rule.span, version, format!("{named} serves {others}"));
+            problems.merge(Code::TwoProcesses, rule.span, version, format!("{named} runs on {others}"));
         }
         if algorithm.radix && (faninout as i32) < 2 {
             let message = format!("{named} with fan-out {} never returns", faninout as i32);
@@ -449,6 +449,6 @@ mod tests {
     fn gathers_whose_count_overflows_are_reported_where_sizes_matter() {
         let found = messages("1\n9 1\n0 2\n0 1 0 0\n64 2 0 0\n", 65536);
         assert_eq!(found, ["gather of 32768 elements and more on 65536 ranks is looked up as another size"]);
-        assert_eq!(messages("1\n9 1\n0 1\n0 2 0 0\n", 65536), Vec::<String>::new(), "one rule serves all sizes");
+        assert_eq!(messages("1\n9 1\n0 1\n0 2 0 0\n", 65536), Vec::<String>::new(), "one rule applies to all sizes");
     }
 }

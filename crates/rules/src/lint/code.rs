@@ -176,7 +176,7 @@ codes! {
         "Open MPI ignores members that it does not know, without a message: what this one says is lost.",
         "Correct the spelling.";
     InfiniteRanks 204 Error "\"inf\" as a number of ranks",
-        "Open MPI puts \"inf\" into a C int, where it becomes -1: the rules of this communicator rule never serve.",
+        "Open MPI puts \"inf\" into a C int, where it becomes -1: the rules of this communicator rule never applies.",
         "Leave `comm_size_max` out, or write 2147483647.";
     WrongType 205 Error "wrong type",
         "Sizes and parameters must be JSON integers, lists must be arrays. A value of another type rejects the \
@@ -213,22 +213,22 @@ codes! {
         "A rule without `alg`, or with one that is neither text nor an integer, leaves the decision to Open MPI.",
         "Add `alg`; 0 says the same on purpose.";
 
-    DeadRule 301 Warning "rule never serves",
-        "No call is ever served by this rule, in any version that reads the file.",
+    DeadRule 301 Warning "rule never applies",
+        "This rule never applies to a call, in any version that reads the file.",
         "Remove it, or correct the sizes around it.";
-    DeadCommRule 302 Warning "communicator rule never serves",
-        "No communicator is ever served by these rules, in any version that reads the file.",
+    DeadCommRule 302 Warning "communicator rule never applies",
+        "These rules never apply to a communicator, in any version that reads the file.",
         "Remove them, or correct the sizes around them.";
-    BelowFirst 303 Warning "serves smaller communicators as well",
-        "Up to 5.0 communicators that are smaller than the first size listed are served by its rules.",
+    BelowFirst 303 Warning "applies to smaller communicators as well",
+        "Up to 5.0 the rules of the first size listed also apply to smaller communicators.",
         "Put a communicator size 0 with the single rule `0 0 0 0` in front to leave smaller ones to Open MPI.";
-    LoneSize 304 Warning "serves communicators of every size",
-        "A communicator size that is listed alone serves all communicators, smaller and larger ones.",
+    LoneSize 304 Warning "applies to communicators of every size",
+        "A communicator size that is listed alone applies to all communicators, smaller and larger ones.",
         "Enclose it: a size 0 with the rule `0 0 0 0` before, and the next larger size with the same rule after it. \
          For 6.0, list each size but the first twice.";
     ShiftedSizes 305 Warning "6.0 shifts communicator sizes",
         "Open MPI 6.0 takes the communicator sizes of a classic file for the ends of ranges instead of the \
-         beginnings: each size is served by the rules of the next.",
+         beginnings: the rules of the next size apply to each.",
         "List each boundary twice, first with the rules below it and then with those above (`collrules convert` \
          does), or write JSON for 6.0.";
     Disagreement 306 Warning "versions disagree",
@@ -273,7 +273,7 @@ codes! {
          gives wrong data or hangs.",
         "Leave segments out, or use another algorithm, unless all programs pass the same datatypes everywhere.";
     NeverItself 406 Warning "another algorithm runs instead",
-        "The algorithm cannot serve these communicators; Open MPI runs another without a message.",
+        "The algorithm cannot run on these communicators; Open MPI runs another without a message.",
         "Name what runs, or what should.";
     UnknownAlgorithm 407 Error "no such algorithm",
         "A classic file is not checked for this. The call fails with MPI_ERR_ARG, which aborts programs.",
@@ -282,14 +282,14 @@ codes! {
         "The algorithm does not use this parameter.",
         "Write 0.";
     SometimesInstead 409 Note "another algorithm runs for some calls",
-        "The algorithm cannot serve some of these calls; Open MPI runs another for them without a message.",
+        "The algorithm cannot run some of these calls; Open MPI runs another for them without a message.",
         "Nothing, if this is intended.";
     CountOverflow 410 Warning "long calls are looked up as others",
         "Up to 5.0 the elements of these calls are counted in a C int. From 2^31 on the count turns negative or small, and \
          another rule decides.",
         "Use one algorithm for all message sizes of this communicator size.";
     ActsInsideHan 411 Note "acts inside HAN as well",
-        "HAN makes communicators of one rank per node for its own calls between nodes. Rules for one rank per node serve \
+        "HAN makes communicators of one rank per node for its own calls between nodes. Rules for one rank per node apply to \
          these calls too, and make collectives of all ranks on several nodes faster or slower.",
         "Compare these collectives on full nodes as well: `collrules validate` in their layout.";
     OrderOfSums 412 Note "may change the last bits of sums",
@@ -298,17 +298,17 @@ codes! {
         "Nothing, if programs accept such differences; `collrules tune --keep-bits default` makes rules without them.";
 
     HanCircle 503 Error "HAN below itself",
-        "HAN does not serve the communicators that it makes for itself. It passes these calls to the component with \
+        "HAN runs no calls of the communicators that it makes for itself. It passes these calls to the component with \
          the next lower priority and counts an error.",
         "Name tuned, or another component, on intra_node and inter_node.";
-    HanCannotServe 504 Warning "component cannot serve",
+    HanCannotRun 504 Warning "component cannot run",
         "This component has no function for such calls, or is not there. HAN passes them to the component with the \
          next lower priority, which is tuned.",
         "Name the component that should handle the calls.";
     HanUnsorted 505 Warning "sizes out of order",
         "HAN takes the last entry of the file whose size is not larger. A smaller size after a larger one hides it.",
         "Sort the sizes in ascending order.";
-    HanDead 506 Warning "never serves",
+    HanDead 506 Warning "never applies",
         "Entries further down hide this one: of collectives and levels that come twice the last counts, and of sizes \
          the last that fits.",
         "Remove it, or correct the sizes around it.";

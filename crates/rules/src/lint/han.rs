@@ -143,15 +143,15 @@ fn check_level(version: Behaviour, id: u32, rules: &LevelRules, problems: &mut C
             let (code, message) = match service(id, level, component) {
                 Service::Named(_) => continue,
                 Service::IfRaised(_) => {
-                    let message = format!("{component} is off by default, and then does not serve {name} on {level}");
-                    let problem = problems.merge(Code::HanCannotServe, rule.span, version, message);
+                    let message = format!("{component} is off by default, and then does not run {name} on {level}");
+                    let problem = problems.merge(Code::HanCannotRun, rule.span, version, message);
                     problem.remedy = format!("Set coll_{component}_priority above 0 along with this file.").into();
                     continue;
                 }
                 Service::Next if component == HanComponent::Han && level != Level::GlobalCommunicator => {
                     (Code::HanCircle, format!("{name} on {level} cannot go to han, which made this communicator"))
                 }
-                Service::Next => (Code::HanCannotServe, format!("{component} does not serve {name} on {level}")),
+                Service::Next => (Code::HanCannotRun, format!("{component} does not run {name} on {level}")),
             };
             problems.merge(code, rule.span, version, message);
         }

@@ -110,8 +110,8 @@ const CONTEXT: &str = "ucp/core/ucp_context.c of UCX";
 const MM: &str = "uct/sm/mm/base/mm_iface.c of UCX";
 const SEGMENTS: &str = "size of the buffers in shared memory for eager messages";
 const HAN_SOURCE: &str = "ompi/mca/coll/han/coll_han_component.c";
-const PRIORITY: &str = "serves collectives instead of coll/tuned if its priority is higher";
-const OTHER_RULES: &str = "rules of coll/tuned have no effect on the collectives that it serves";
+const PRIORITY: &str = "runs collectives instead of coll/tuned if its priority is higher";
+const OTHER_RULES: &str = "rules of coll/tuned have no effect on the collectives that it runs";
 
 /// The table: name, traffic, its carriers, ranks, releases and values of each entry, then its meaning, cost and source.
 macro_rules! catalogue {
@@ -166,7 +166,7 @@ catalogue! {
         "connections between two ranks", "connections: as many times more", TCP;
     "pml", Matching, ANY, Anywhere, ALL, Each,
         "component that matches sends with receives, and chooses the transports",
-        "other transports serve all messages", "ompi/mca/pml/base/pml_base_select.c";
+        "other transports carry all messages", "ompi/mca/pml/base/pml_base_select.c";
     "env:UCX_TLS", Ucx, &["ucx", "cma"], Node, ALL, Words(&["^cma"]),
         "transports that UCX may use; without cma, longer messages within nodes are copied twice", COPIES_COST, CONTEXT;
     "env:UCX_RNDV_THRESH", Ucx, UCX_PML, Anywhere, ALL, Numbers(&[8 * KIB, 64 * KIB, 256 * KIB]),
@@ -204,7 +204,7 @@ catalogue! {
     "coll_acoll_priority", Components, ANY, Anywhere, (V6_0, V6_0), Numbers(&[90]),
         PRIORITY, OTHER_RULES, "ompi/mca/coll/acoll/coll_acoll_component.c";
     "coll_ucc_enable", Components, ANY, Anywhere, (V4_1, V6_0), Numbers(&[1]),
-        "whether UCC serves collectives", OTHER_RULES, "ompi/mca/coll/ucc/coll_ucc_component.c";
+        "whether UCC runs collectives", OTHER_RULES, "ompi/mca/coll/ucc/coll_ucc_component.c";
     "coll_sync_barrier_before", Components, ANY, Network, ALL, Numbers(&[100]),
         "number of calls of a collective after which ranks are synchronised; 0 is never",
         "", "ompi/mca/coll/sync/coll_sync_component.c";

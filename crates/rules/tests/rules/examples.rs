@@ -53,9 +53,9 @@ fn the_example_for_han_is_what_we_write() {
         let Ok(loaded) = han::load(text.as_bytes(), &version) else { panic!("{version}") };
         let table = loaded.to_table();
         assert_eq!(han::write(&table, &[about.to_owned()]).expect("it can be said"), text);
-        let served = |ranks, bytes| table.lookup((Collective::Bcast, han::Level::GlobalCommunicator), ranks, bytes);
+        let in_use = |ranks, bytes| table.lookup((Collective::Bcast, han::Level::GlobalCommunicator), ranks, bytes);
         let [han, tuned] = [han::HanComponent::Han, han::HanComponent::Tuned]
             .map(|one| Some(han::ComponentChoice::from_component(one)));
-        assert_eq!([served(8, 2047), served(8, 2048), served(9, 2048)], [han, tuned, han]);
+        assert_eq!([in_use(8, 2047), in_use(8, 2048), in_use(9, 2048)], [han, tuned, han]);
     }
 }

@@ -29,7 +29,7 @@ struct RulesFile {
     collectives: (),
 }
 
-/// Rules for some communicators. The first that match serve, and then no others are tried.
+/// Rules for some communicators. The first that match apply, and then no others are tried.
 #[derive(JsonSchema)]
 struct CommRule {
     comment: Option<Comment>,
@@ -40,7 +40,7 @@ struct CommRule {
     #[schemars(range(min = 0, max = i32::MAX))]
     comm_size_max: Option<i64>,
     comm_rank_distribution: Option<RankDistribution>,
-    /// The first rule that matches serves; without one Open MPI decides itself.
+    /// The first rule that matches applies; without one Open MPI decides itself.
     rules: Vec<MessageRule>,
 }
 

@@ -96,7 +96,7 @@ impl Backend for Faulty {
         self.cluster.start_jobs(plans)
     }
 
-    fn serving(
+    fn probe_without(
         &mut self,
         _: &Path,
         calls: &[Cell],

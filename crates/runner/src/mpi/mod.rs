@@ -95,8 +95,8 @@ impl MpiBackend {
 
     /// Returns the components that handle the collectives of all slots according to Open MPI's log, which names them
     /// from 6.0 on. A component may still be replaced at its first call: only calls show the component that they use
-    /// ([`crate::serving`]).
-    pub fn list_serving(&self) -> Result<BTreeMap<Collective, String>, RunnerError> {
+    /// ([`crate::running`]).
+    pub fn list_running(&self) -> Result<BTreeMap<Collective, String>, RunnerError> {
         let start = self.start(None, &[("coll_base_verbose".to_owned(), "20".to_owned())]);
         let mut listed = BTreeMap::new();
         let mut hear = |line: &str| listed.extend(listed_component(line));
@@ -479,7 +479,7 @@ impl Backend for MpiBackend {
         Ok(Box::new(jobs?))
     }
 
-    fn serving(
+    fn probe_without(
         &mut self,
         rules: &Path,
         calls: &[Cell],

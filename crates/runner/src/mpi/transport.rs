@@ -10,7 +10,7 @@
 //! | lanes of UCX | `intra-node cfg#1 tag(sysv/memory cma/memory)`, before 1.15 `ep_cfg[1]: tag(...)` | `ucp_worker.c` |
 //!
 //! Each is logged by the processes that use it, whatever selected it. Older UCX does not say which ranks a
-//! configuration connects: devices called `memory` connect ranks of a node. If none does, one configuration serves both
+//! configuration connects: devices called `memory` connect ranks of a node. If none does, one configuration connects both
 //! kinds of pairs. The interfaces of btl/tcp are those that it opened. Lines that are missing leave paths unknown.
 
 use std::collections::BTreeSet;

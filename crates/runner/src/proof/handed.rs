@@ -15,7 +15,7 @@ use collrules_rules::{Behaviour, Collective, Release, han};
 use super::{MAX_PROBED, ProofFault, Prover};
 use crate::error::RunnerError;
 use crate::grid::{DEFAULT_MEMORY, obstacle};
-use crate::serving::exactly;
+use crate::running::exactly;
 
 /// Upper bound on the lookup bytes of HAN's set-up calls, which send a number or two per rank.
 const SET_UP: u64 = 1024;

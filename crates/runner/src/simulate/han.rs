@@ -32,7 +32,7 @@ const WITHIN: f64 = 0.25;
 pub(super) struct Hosts {
     names: Vec<String>,
     layout: Layout,
-    serves: bool,
+    has_han: bool,
 }
 
 impl Hosts {
@@ -41,12 +41,12 @@ impl Hosts {
         let several = scenario == Scenario::Han;
         let each = if several && each < 2 { SLOTS } else { each.max(1) };
         let names = (0..slots).map(|slot| format!("simulated{}", slot / each)).collect();
-        Self { names, layout: Layout::default(), serves: several && release >= Release::V5_0 }
+        Self { names, layout: Layout::default(), has_han: several && release >= Release::V5_0 }
     }
 
     /// Hosts with these names, slot by slot, without HAN.
     pub(super) fn from_names(names: Vec<String>) -> Self {
-        Self { names, layout: Layout::default(), serves: false }
+        Self { names, layout: Layout::default(), has_han: false }
     }
 
     /// The host of each slot.
@@ -60,7 +60,7 @@ impl Hosts {
 
     /// The components of the cluster, with their priorities.
     pub(super) fn components(&self) -> BTreeMap<Component, i32> {
-        if self.serves { [(Component::HAN, 35), (Component::TUNED, 30)].into() } else { BTreeMap::new() }
+        if self.has_han { [(Component::HAN, 35), (Component::TUNED, 30)].into() } else { BTreeMap::new() }
     }
 
     /// The nodes of the communicators of a size, if all have equally many ranks.
@@ -82,7 +82,7 @@ impl Hosts {
     fn of_han(&self, cell: Cell) -> Option<(u32, u32)> {
         let nodes = self.nodes(cell.ranks);
         let Nodes(counts) = &nodes;
-        let gets = self.serves && nodes.are_several() && nodes.share() && !han::inner(cell.collective).is_empty();
+        let gets = self.has_han && nodes.are_several() && nodes.share() && !han::inner(cell.collective).is_empty();
         gets.then(|| (counts.len() as u32, counts.iter().copied().max().unwrap_or(1)))
     }
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn it_serves_where_hosts_are_several_and_shared() {
+    fn it_runs_where_hosts_are_several_and_shared() {
         let version = "5.0.11".parse().expect("a version");
         let mut hosts = Hosts::new(Scenario::Han, Release::V5_0, 8, 1);
         let free = HanPins::default();
@@ -185,7 +185,7 @@ mod tests {
     fn its_algorithms_are_good_for_different_sizes() {
         let hosts = Hosts::new(Scenario::Han, Release::V5_0, 8, 1);
         let inner = |cell: Cell| LATENCY + 1e-9 * cell.bytes.0 as f64;
-        let time = |algorithm, bytes| hosts.seconds(cell(8, bytes), algorithm, &inner).expect("it serves");
+        let time = |algorithm, bytes| hosts.seconds(cell(8, bytes), algorithm, &inner).expect("it runs");
         let simple = Some(HanAlgorithm::Simple);
         assert!(time(simple, 8) < time(None, 8), "segments cost");
         assert!(time(simple, 4 << 20) > time(None, 4 << 20), "what overlaps gains");

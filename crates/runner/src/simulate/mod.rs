@@ -204,7 +204,7 @@ impl Backend for Simulation {
         Ok(Box::new(SimulatedJobs { jobs, seed }))
     }
 
-    fn serving(
+    fn probe_without(
         &mut self,
         rules: &Path,
         calls: &[Cell],
@@ -218,7 +218,7 @@ impl Backend for Simulation {
         let file = load(&std::fs::read(rules)?, &behaviour).ok();
         let outcome = |call: &Cell| {
             let bytes = call.lookup_bytes(self.release);
-            let served = file.as_ref()?.lookup_by_size(
+            let in_use = file.as_ref()?.lookup_by_size(
                 call.collective,
                 call.ranks,
                 bytes,
@@ -226,7 +226,7 @@ impl Backend for Simulation {
             );
             let seen = collrules_rules::Call::new(call.collective, call.ranks, call.bytes)
                 .with_type_size(type_size(call.collective));
-            match effective(self.release, call.collective, served.choice, &seen).algorithm {
+            match effective(self.release, call.collective, in_use.choice, &seen).algorithm {
                 EffectiveAlgorithm::Error(class) => Some(CallEnd::Refused(class.number())),
                 _ => None,
             }
@@ -315,11 +315,11 @@ impl Computed<'_> {
         let seconds = match candidate {
             Candidate::Mockup(mockup) => {
                 let even = self.model.hosts.even(cell.ranks);
-                self.model.mockup_seconds((cell, even), mockup, &|inner| self.served(inner, None))
+                self.model.mockup_seconds((cell, even), mockup, &|inner| self.default_seconds(inner, None))
             }
-            _ if self.is_deployed => self.served(cell, None),
-            Candidate::Builtin | Candidate::Component(Component::HAN) => self.served(cell, None),
-            Candidate::Han(algorithm) => self.served(cell, Some(algorithm)),
+            _ if self.is_deployed => self.default_seconds(cell, None),
+            Candidate::Builtin | Candidate::Component(Component::HAN) => self.default_seconds(cell, None),
+            Candidate::Han(algorithm) => self.default_seconds(cell, Some(algorithm)),
             _ => self.model.seconds(cell, candidate),
         };
         let noise = if self.is_deployed { launch_noise(self.plan.seed, cell).exp() } else { 1.0 };
@@ -342,7 +342,7 @@ impl Computed<'_> {
     }
 
     /// The time of the component that carries out a cell; HAN uses this algorithm, or that of its rules.
-    fn served(&self, cell: Cell, algorithm: Option<HanAlgorithm>) -> f64 {
+    fn default_seconds(&self, cell: Cell, algorithm: Option<HanAlgorithm>) -> f64 {
         let of_tuned = |cell| match self.choice(cell) {
             None => self.model.seconds(cell, Candidate::Builtin),
             Some(choice) => self.model.deployed_seconds(cell, choice),

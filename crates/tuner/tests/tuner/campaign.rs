@@ -157,7 +157,7 @@ pub(crate) fn replacement(findings: &Findings, cell: Cell) -> Option<Candidate> 
 /// Returns the reason why the builtin stays in a cell.
 pub(crate) fn why_kept(findings: &Findings, cell: Cell) -> String {
     match &finding(findings, cell).verdict {
-        Verdict::Replace { candidate, .. } => panic!("{cell} is served by {candidate}"),
+        Verdict::Replace { candidate, .. } => panic!("{cell} is run by {candidate}"),
         Verdict::Keep { why } => describe_kept(findings, why),
     }
 }

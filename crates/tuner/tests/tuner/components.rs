@@ -6,7 +6,7 @@ use collrules_record::Policy;
 use collrules_record::criteria::Criteria;
 use collrules_record::findings::{Findings, Verdict};
 use collrules_record::reason::KeepReason;
-use collrules_record::{Candidate, Component, Placement, Ranks, Serving};
+use collrules_record::{Candidate, Component, Placement, Ranks, RunningComponent};
 use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Laid, Observations, analyze_among};
 
@@ -14,15 +14,15 @@ use crate::campaign::{Campaign, cell, finding, plain, remarked, rules};
 
 const OWN: Candidate = Candidate::Component(Component::TUNED);
 
-fn serving(ranks: u32, by: Component) -> Serving {
+fn running(ranks: u32, by: Component) -> RunningComponent {
     let without = if by == Component::TUNED { Vec::new() } else { vec![by] };
-    Serving { collective: Collective::Bcast, ranks: Ranks(ranks), by, without }
+    RunningComponent { collective: Collective::Bcast, ranks: Ranks(ranks), by, without }
 }
 
 /// Analyses bcast, which `tuned` handles on 2 ranks and `hcoll` on 4.
 fn analyze(campaign: &Campaign) -> (Findings, BTreeSet<Collective>) {
     let placement = Placement {
-        serving: vec![serving(2, Component::TUNED), serving(4, "hcoll".parse().unwrap())],
+        running: vec![running(2, Component::TUNED), running(4, "hcoll".parse().unwrap())],
         ..Placement::default()
     };
     analyze_in(campaign, &placement)
@@ -62,12 +62,12 @@ fn rules_that_pay_displace_the_component_and_gains_are_over_it() {
     let (findings, freed) = analyze(&campaign(100.0, 300.0, 50.0));
     assert_eq!(freed, BTreeSet::from([Collective::Bcast]));
     let large = finding(&findings, cell(Collective::Bcast, 4, 65536));
-    assert_eq!(large.served, Choice::plain(3));
-    let gain = large.served_gain().unwrap().point;
+    assert_eq!(large.in_use, Choice::plain(3));
+    let gain = large.gain_in_use().unwrap().point;
     assert!((1.9..2.1).contains(&gain), "{gain}: over hcoll, not over what tuned does by itself");
     let small = finding(&findings, cell(Collective::Bcast, 4, 1024));
-    assert_eq!(small.served_candidate(), OWN, "no rule means tuned's own decision once hcoll is out of the way");
-    assert!((0.98..1.02).contains(&small.served_gain().unwrap().point));
+    assert_eq!(small.candidate_in_use(), OWN, "no rule means tuned's own decision once hcoll is out of the way");
+    assert!((0.98..1.02).contains(&small.gain_in_use().unwrap().point));
     assert_eq!(finding(&findings, cell(Collective::Bcast, 2, 1024)).unruled, Candidate::Builtin);
     assert!(remarked(&findings, "component hcoll runs"));
 }
@@ -84,7 +84,7 @@ fn a_component_stays_where_a_size_would_lose() {
     assert!(freed.is_empty());
     assert_eq!(rules(&findings, Collective::Bcast, 4), [(0, Choice::BUILTIN)]);
     let large = finding(&findings, cell(Collective::Bcast, 4, 65536));
-    assert_eq!((large.served, large.unruled), (Choice::BUILTIN, Candidate::Builtin));
+    assert_eq!((large.in_use, large.unruled), (Choice::BUILTIN, Candidate::Builtin));
     assert!(matches!(&large.verdict, Verdict::Keep { why: KeepReason::OtherComponent(_) }));
     assert!(remarked(&findings, "slower for 1 of 3 sizes, by up to 1.20x"));
     // Rules for communicators that tuned handles anyway are not touched.
@@ -110,7 +110,7 @@ fn a_setting_alone_is_a_tuning() {
     let (findings, freed) = analyze(&campaign);
     assert_eq!(freed, BTreeSet::from([Collective::Bcast]));
     assert!(findings.table.is_empty());
-    assert!(findings.cells.iter().all(|cell| cell.served_candidate() == OWN));
+    assert!(findings.cells.iter().all(|cell| cell.candidate_in_use() == OWN));
 }
 
 /// Bcast gains without the component, reduce would lose. Where one setting takes both, neither is taken.
@@ -125,9 +125,9 @@ fn what_one_setting_takes_has_to_gain_together() {
     }
     for (component, expected) in [("ucc", vec![Collective::Bcast]), ("hcoll", Vec::new())] {
         let by: Component = component.parse().unwrap();
-        let of = |collective| Serving { collective, ..serving(4, by) };
+        let of = |collective| RunningComponent { collective, ..running(4, by) };
         let placement =
-            Placement { serving: vec![of(Collective::Bcast), of(Collective::Reduce)], ..Placement::default() };
+            Placement { running: vec![of(Collective::Bcast), of(Collective::Reduce)], ..Placement::default() };
         let (findings, freed) = analyze_in(&campaign, &placement);
         assert_eq!(freed, expected.into_iter().collect(), "{component}");
         assert!(remarked(&findings, "On 4 ranks, Open MPI's component"), "{component}");

@@ -27,7 +27,7 @@ fn scatter_has_one_choice_that_is_nowhere_slower() {
     let findings = campaign.analyze();
     assert_eq!(rules(&findings, Collective::Scatter, 4), only(Choice::plain(3)));
     assert_eq!(replacement(&findings, cell(Collective::Scatter, 4, 8)), Some(plain(1)), "the verdict stands");
-    assert!(findings.cells.iter().all(|cell| cell.served == Choice::plain(3)), "and is overruled");
+    assert!(findings.cells.iter().all(|cell| cell.in_use == Choice::plain(3)), "and is overruled");
     assert!(findings.crossovers.is_empty());
     assert!(remarked(&findings, "Rules for scatter also apply to message sizes outside the measured ones"));
 }
@@ -148,7 +148,7 @@ fn what_breaks_operations_that_do_not_commute_is_not_chosen() {
     time_gains(&mut campaign, Collective::Reduce, &[(5, [2.0, 2.0, 2.0]), (6, [1.2, 1.2, 1.0])]);
     let findings = campaign.analyze();
     assert_eq!(replacement(&findings, cell(Collective::Reduce, 4, 8)), Some(plain(6)));
-    assert!(findings.cells.iter().all(|cell| cell.served.algorithm != 5));
+    assert!(findings.cells.iter().all(|cell| cell.in_use.algorithm != 5));
     assert!(remarked(&findings, "(it gives wrong results for"));
 }
 
@@ -168,5 +168,5 @@ fn among_ties_neighbouring_sizes_share_a_choice() {
     time_gains(&mut campaign, Collective::Bcast, &[(2, [1.5, 1.3, 1.5]), (6, [1.0, 1.301, 1.0])]);
     let findings = campaign.analyze();
     assert_eq!(rules(&findings, Collective::Bcast, 4).len(), 3);
-    assert!(findings.cells.iter().all(|cell| cell.served == Choice::plain(2)));
+    assert!(findings.cells.iter().all(|cell| cell.in_use == Choice::plain(2)));
 }

@@ -4,7 +4,7 @@ use collrules_record::findings::Findings;
 
 use collrules_record::criteria::Criteria;
 use collrules_record::validation::RevertedRange;
-use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Placement, Policy, Ranks, Serving};
+use collrules_record::{Candidate, Cell, Component, HanAlgorithm, HanRule, Placement, Policy, Ranks, RunningComponent};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Release};
 use collrules_tuner::{Laid, Observations, analyze_among};
@@ -16,10 +16,14 @@ const OWN: Candidate = Candidate::Component(Component::TUNED);
 
 /// Analyses a campaign in which HAN handles everything on 8 ranks.
 fn analyze(campaign: &Campaign, reverted: &[RevertedRange]) -> Findings {
-    let serving =
-        |collective| Serving { collective, ranks: Ranks(8), by: Component::HAN, without: vec![Component::HAN] };
-    let serving = [Collective::Bcast, Collective::Allgather, Collective::Scatter].map(serving).to_vec();
-    let placement = Placement { serving, ..Placement::default() };
+    let running = |collective| RunningComponent {
+        collective,
+        ranks: Ranks(8),
+        by: Component::HAN,
+        without: vec![Component::HAN],
+    };
+    let running = [Collective::Bcast, Collective::Allgather, Collective::Scatter].map(running).to_vec();
+    let placement = Placement { running, ..Placement::default() };
     let observations = Observations::from_samples(campaign.text()).unwrap();
     let (criteria, policy) = (Criteria::default(), Policy::default());
     let analyzed = analyze_among(
@@ -56,15 +60,15 @@ fn bcast() -> Campaign {
     campaign(Collective::Bcast, &times)
 }
 
-fn served(findings: &Findings, collective: Collective, bytes: u64) -> Candidate {
-    finding(findings, cell(collective, 8, bytes)).served_candidate()
+fn in_use(findings: &Findings, collective: Collective, bytes: u64) -> Candidate {
+    finding(findings, cell(collective, 8, bytes)).candidate_in_use()
 }
 
 #[test]
 fn each_size_gets_the_best_of_both() {
     let findings = analyze(&bcast(), &[]);
     let sizes = [64, 1024, 4096, 65536];
-    assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, OWN, OWN, plain(3)]);
+    assert_eq!(sizes.map(|bytes| in_use(&findings, Collective::Bcast, bytes)), [HAN, OWN, OWN, plain(3)]);
     assert_eq!(sizes.map(|bytes| findings.han.delegates(cell(Collective::Bcast, 8, bytes))), [false, true, true, true]);
     // What was not measured stays with HAN: beyond the largest size, and on other communicators.
     let elsewhere = [(8, 65537), (8, 63), (7, 4096), (9, 4096)];
@@ -91,7 +95,7 @@ fn han_may_be_asked_for_another_of_its_algorithms() {
     }
     let findings = analyze(&campaign, &[]);
     let sizes = [64, 1024, 4096];
-    assert_eq!(sizes.map(|bytes| served(&findings, Collective::Bcast, bytes)), [HAN, SIMPLE, OWN]);
+    assert_eq!(sizes.map(|bytes| in_use(&findings, Collective::Bcast, bytes)), [HAN, SIMPLE, OWN]);
     let said = sizes.map(|bytes| findings.han.rule(cell(Collective::Bcast, 8, bytes)));
     assert_eq!(said, [HanRule::Default, HanRule::Simple, HanRule::Delegate]);
     assert!(findings.table.is_empty());
@@ -132,7 +136,7 @@ fn ranks_of_a_scatter_never_turn_to_different_components() {
     for bytes in [0, 1, 100, 1 << 20] {
         assert!(findings.han.delegates(cell(Collective::Scatter, 8, bytes)), "{bytes}");
     }
-    assert_eq!([64, 1024].map(|bytes| served(&findings, Collective::Scatter, bytes)), [OWN, OWN]);
+    assert_eq!([64, 1024].map(|bytes| in_use(&findings, Collective::Scatter, bytes)), [OWN, OWN]);
 }
 
 #[test]
@@ -143,10 +147,10 @@ fn what_is_reverted_goes_back_to_han() {
         lookup: (1024, Some(1025)),
     }];
     let findings = analyze(&bcast(), &reverted);
-    let at = |bytes| served(&findings, Collective::Bcast, bytes);
+    let at = |bytes| in_use(&findings, Collective::Bcast, bytes);
     assert_eq!((at(1024), at(4096), at(65536)), (HAN, OWN, plain(3)));
     let hands =
         |bytes| findings.han.delegates(Cell { bytes: collrules_record::Bytes(bytes), ..cell(Collective::Bcast, 8, 0) });
     assert!(!hands(1024) && hands(4096));
-    assert_eq!(finding(&findings, cell(Collective::Bcast, 8, 1024)).served, Choice::BUILTIN);
+    assert_eq!(finding(&findings, cell(Collective::Bcast, 8, 1024)).in_use, Choice::BUILTIN);
 }

@@ -43,8 +43,8 @@ fn analyze(own: &Measured, other: &Measured) -> Findings {
     analyze_among(own.laid(), &[other.laid()], Release::V5_0, criteria, policy, &[]).unwrap().0
 }
 
-fn served(findings: &Findings) -> Vec<u32> {
-    findings.cells.iter().map(|cell| cell.served.algorithm).collect()
+fn in_use(findings: &Findings) -> Vec<u32> {
+    findings.cells.iter().map(|cell| cell.in_use.algorithm).collect()
 }
 
 /// At 512 B algorithm 1 gains 1.5 and 1.05, algorithm 6 gains 1.1 and 1.6: its mean is higher. At 4 KiB algorithm 1 loses a tenth
@@ -53,7 +53,7 @@ fn served(findings: &Findings) -> Vec<u32> {
 fn what_does_no_harm_and_gains_most_is_chosen() {
     let (full, one_each) = (measured(FULL, &[2, 2]), measured(ONE_EACH, &[1; 4]));
     for findings in [analyze(&full, &one_each), analyze(&one_each, &full)] {
-        assert_eq!(served(&findings), [0, 1, 6, 0]);
+        assert_eq!(in_use(&findings), [0, 1, 6, 0]);
     }
 }
 
@@ -68,10 +68,10 @@ fn gains_are_means_and_each_layout_is_described() {
     let [own, other] = &findings.layouts[..] else { panic!("two layouts: {:?}", findings.layouts) };
     let of = |cells: &[CellInLayout]| -> Vec<_> {
         let gain = |gain: Option<Estimate>| gain.map(|gain| (100.0 * gain.point).round());
-        cells.iter().map(|cell| (cell.arrangement, gain(cell.wanted_gain), gain(cell.served_gain))).collect()
+        cells.iter().map(|cell| (cell.arrangement, gain(cell.wanted_gain), gain(cell.gain_in_use))).collect()
     };
-    let full = |wanted, served| (Arrangement::Full, wanted, served);
-    let one = |wanted, served| (Arrangement::OnePerNode, wanted, served);
+    let full = |wanted, in_use| (Arrangement::Full, wanted, in_use);
+    let one = |wanted, in_use| (Arrangement::OnePerNode, wanted, in_use);
     let (best, none) = (Some(150.0), None);
     assert_eq!(of(&own.cells), [full(best, none), full(best, best), full(best, Some(110.0)), full(best, none)]);
     let expected = [one(best, none), one(none, Some(98.0)), one(Some(160.0), Some(160.0)), one(none, none)];
@@ -89,7 +89,7 @@ fn what_layouts_agree_on_holds_and_what_one_lacks_does_not() {
     let (criteria, policy) = (Criteria::default(), Policy::default());
     let alone = analyze_among(full.laid(), &[], Release::V5_0, criteria, policy, &[]).unwrap().0;
     let twice = analyze(&full, &measured(FULL, &[1; 4]));
-    assert_eq!((&twice.table, served(&twice)), (&alone.table, vec![1, 1, 1, 1]));
+    assert_eq!((&twice.table, in_use(&twice)), (&alone.table, vec![1, 1, 1, 1]));
     assert!(alone.layouts.is_empty());
 
     let mut fewer = Campaign::new(9, 0.0);

@@ -92,7 +92,7 @@ fn where_nothing_beats_the_builtin_there_are_no_rules() {
     }
     let findings = campaign.analyze();
     assert!(findings.table.is_empty() && findings.crossovers.is_empty());
-    assert!(findings.cells.iter().all(|cell| cell.served.is_builtin()));
+    assert!(findings.cells.iter().all(|cell| cell.in_use.is_builtin()));
 }
 
 #[test]

@@ -35,9 +35,9 @@ fn bounded(max_regret: f64) -> Policy {
     Policy { max_regret, ..Policy::default() }
 }
 
-fn served(findings: &Findings, ranks: u32) -> Vec<u32> {
+fn in_use(findings: &Findings, ranks: u32) -> Vec<u32> {
     let cells = findings.cells.iter().filter(|cell| cell.cell.ranks.0 == ranks);
-    cells.map(|cell| cell.served.algorithm).collect()
+    cells.map(|cell| cell.in_use.algorithm).collect()
 }
 
 /// Algorithm 6 is 5 % better than 1 at one size in the middle.
@@ -47,7 +47,7 @@ fn a_rule_is_shared_where_that_costs_less_than_the_bound() {
     bcast(&mut campaign, 4, [(1.5, 1.2), (1.5, 1.2), (1.5, 1.575), (1.5, 1.2)]);
     for (bound, expected) in [(0.03, [1, 1, 6, 1]), (0.06, [1, 1, 1, 1])] {
         let findings = analyze(&campaign, bounded(bound));
-        assert_eq!(served(&findings, 4), expected, "{bound}");
+        assert_eq!(in_use(&findings, 4), expected, "{bound}");
         assert!(findings.tree.worst_regret <= bound + 1e-9);
     }
     let findings = analyze(&campaign, bounded(0.06));
@@ -62,15 +62,15 @@ fn a_choice_that_loses_against_the_builtin_is_no_way_to_save_rules() {
     bcast(&mut campaign, 4, [(1.5, 1.0), (0.9, 1.0), (1.5, 1.0), (1.01, 1.0)]);
     for policy in [bounded(0.03), bounded(0.08)] {
         let findings = analyze(&campaign, policy);
-        assert_eq!(served(&findings, 4)[1], 0, "{policy:?}");
+        assert_eq!(in_use(&findings, 4)[1], 0, "{policy:?}");
     }
     // What is no faster is harmless, but spares no rule at the end.
-    assert_eq!(served(&analyze(&campaign, bounded(0.03)), 4), [1, 0, 1, 0]);
+    assert_eq!(in_use(&analyze(&campaign, bounded(0.03)), 4), [1, 0, 1, 0]);
     // Beside a size that it wins on either side it does.
     let mut campaign = Campaign::new(2, 0.0);
     bcast(&mut campaign, 4, [(1.5, 1.0), (1.01, 1.0), (1.5, 1.0), (1.5, 1.0)]);
     let findings = analyze(&campaign, bounded(0.03));
-    assert_eq!((served(&findings, 4), findings.table.rules()), (vec![1, 1, 1, 1], 1));
+    assert_eq!((in_use(&findings, 4), findings.table.rules()), (vec![1, 1, 1, 1], 1));
 }
 
 /// Three cells of reduce in which algorithm 5, which reorders operands, is the best.
@@ -82,13 +82,13 @@ fn what_an_assumption_would_gain_is_said_without_measuring_again() {
         campaign.time(cell(Collective::Reduce, 4, bytes), &times);
     }
     let safe = analyze(&campaign, Policy::default());
-    assert_eq!(served(&safe, 4), [6, 6, 6]);
+    assert_eq!(in_use(&safe, 4), [6, 6, 6]);
     let [said] = safe.tree.alternatives.as_slice() else { panic!("{:?}", safe.tree.alternatives) };
     assert_eq!((said.assumption, said.cells), (Assumption::CommutativeOps, 3));
     assert!(remarked(&safe, "--assume commutative-ops: another choice for 3 sizes"));
     let assumptions = Assumptions::default().with(Assumption::CommutativeOps);
     let free = analyze(&campaign, Policy { assumptions, ..Policy::default() });
-    assert_eq!(served(&free, 4), [5, 5, 5]);
+    assert_eq!(in_use(&free, 4), [5, 5, 5]);
     assert_eq!((said.gain, said.rules), (free.tree.gain, free.tree.rules));
     assert!(free.tree.alternatives.is_empty());
     assert!(hazard::check(&free.table).iter().all(|hazard| assumptions.accept(hazard)));
@@ -105,7 +105,7 @@ fn scatter_changes_its_algorithm_only_among_those_that_interoperate() {
         campaign.time(cell(Collective::Scatter, 4, bytes), &times);
     }
     let findings = analyze(&campaign, Policy::default());
-    assert_eq!(served(&findings, 4), [1, 3, 3]);
+    assert_eq!(in_use(&findings, 4), [1, 3, 3]);
     assert_eq!(hazard::check(&findings.table), []);
     let steps = rules(&findings, Collective::Scatter, 4);
     assert_eq!((steps[0], steps.len(), steps[1].1), ((0, Choice::plain(1)), 2, Choice::plain(3)), "no gap, no end");
@@ -123,11 +123,11 @@ fn rules_change_only_the_bits_that_they_may_change() {
     let free = Assumptions::default().with(Assumption::CommutativeOps);
     let keeping =
         |keep_bits| analyze(&campaign, Policy { assumptions: Assumptions { keep_bits, ..free }, ..Policy::default() });
-    assert_eq!(served(&keeping(None), 8), [2, 2, 2]);
-    assert_eq!(served(&keeping(Some(Keep::Ranks)), 8), [4, 4, 4], "of the fastest nothing is known");
-    assert_eq!(served(&keeping(Some(Keep::Sizes)), 8), [3, 3, 3]);
+    assert_eq!(in_use(&keeping(None), 8), [2, 2, 2]);
+    assert_eq!(in_use(&keeping(Some(Keep::Ranks)), 8), [4, 4, 4], "of the fastest nothing is known");
+    assert_eq!(in_use(&keeping(Some(Keep::Sizes)), 8), [3, 3, 3]);
     let kept = keeping(Some(Keep::Default));
-    assert_eq!(served(&kept, 8), [3, 3, 3]);
+    assert_eq!(in_use(&kept, 8), [3, 3, 3]);
     assert!(remarked(&kept, "Without --keep-bits: another choice for 3 sizes"), "what it costs is said");
     assert_eq!(
         rules(&keeping(Some(Keep::Sizes)), Collective::Allreduce, 8),
@@ -139,7 +139,7 @@ fn rules_change_only_the_bits_that_they_may_change() {
     let keep_bits = Some(Keep::Ranks);
     let policy = Policy { assumptions: Assumptions { keep_bits, ..free }, ..Policy::default() };
     let older = analyze_on(Release::V4_0, &campaign, policy);
-    assert_eq!(served(&older, 8), [0, 0, 0]);
+    assert_eq!(in_use(&older, 8), [0, 0, 0]);
     assert!(remarked(&older, unknown));
 }
 
@@ -148,10 +148,10 @@ fn strict_safety_avoids_what_mixed_datatypes_break() {
     let mut campaign = Campaign::new(6, 0.01);
     let times = [(Candidate::Builtin, 10.0), (plain(8), 5.0), (plain(6), 8.0)];
     campaign.time(cell(Collective::Bcast, 4, 64), &times);
-    assert_eq!(served(&analyze(&campaign, Policy::default()), 4), [8]);
+    assert_eq!(in_use(&analyze(&campaign, Policy::default()), 4), [8]);
     let assumptions = Assumptions { uniform_datatypes: false, ..Assumptions::default() };
     let strict = analyze(&campaign, Policy { assumptions, ..Policy::default() });
-    assert_eq!(served(&strict, 4), [6]);
+    assert_eq!(in_use(&strict, 4), [6]);
     assert_eq!(strict.tree.alternatives[0].assumption, Assumption::UniformDatatypes);
 }
 
@@ -201,12 +201,13 @@ fn neighbours_agree_on_messages_and_not_on_totals_alone() {
     }
     // Merging ranges by lookup bytes is kept out of it: 4 and 8 ranks differ there.
     let findings = analyze(&campaign, Policy { between: Between::Agree, ..Policy::default() });
-    let serves = |ranks: u64, bytes: u64| findings.table.lookup(Collective::Allgather, ranks, bytes * ranks).algorithm;
+    let looked_up =
+        |ranks: u64, bytes: u64| findings.table.lookup(Collective::Allgather, ranks, bytes * ranks).algorithm;
     for bytes in [64, 128, 512] {
-        assert_eq!((serves(4, bytes), serves(6, bytes), serves(8, bytes)), (4, 4, 4), "{bytes}");
+        assert_eq!((looked_up(4, bytes), looked_up(6, bytes), looked_up(8, bytes)), (4, 4, 4), "{bytes}");
     }
     for bytes in [8, 4096] {
-        assert_eq!((serves(4, bytes), serves(6, bytes), serves(8, bytes)), (0, 0, 0), "{bytes}");
+        assert_eq!((looked_up(4, bytes), looked_up(6, bytes), looked_up(8, bytes)), (0, 0, 0), "{bytes}");
     }
 }
 

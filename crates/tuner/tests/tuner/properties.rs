@@ -66,10 +66,10 @@ proptest! {
         for finding in &findings.cells {
             let Cell { collective, ranks, bytes } = finding.cell;
             let lookup = lookup_bytes(release, collective, ranks, bytes, 1);
-            prop_assert_eq!(finding.served, findings.table.lookup(collective, ranks.0.into(), lookup));
-            let served = Candidate::from_choice(finding.served);
-            let failed = finding.disqualified.iter().any(|(candidate, _)| *candidate == served);
-            prop_assert!(!failed || served == Candidate::Builtin);
+            prop_assert_eq!(finding.in_use, findings.table.lookup(collective, ranks.0.into(), lookup));
+            let in_use = Candidate::from_choice(finding.in_use);
+            let failed = finding.disqualified.iter().any(|(candidate, _)| *candidate == in_use);
+            prop_assert!(!failed || in_use == Candidate::Builtin);
             prop_assert!(finding.points.is_sorted_by(|a, b| a.candidate < b.candidate));
         }
         for crossover in &findings.crossovers {

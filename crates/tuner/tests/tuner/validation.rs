@@ -109,7 +109,7 @@ impl Study {
             chooses: false,
         };
         let Ok(compared) = compare(&comparison, self);
-        let known = |_| CellFacts { tuned: true, served: Choice::plain(6), control: false, han: HanRule::Default };
+        let known = |_| CellFacts { tuned: true, in_use: Choice::plain(6), control: false, han: HanRule::Default };
         describe_round(&compared, &rules(), (DECIDED, min_difference), known)
     }
 }
@@ -246,7 +246,7 @@ fn round(collective: Collective, rows: &[(u32, u64, u32, f64, Outcome)]) -> Roun
     let cell = |(ranks, bytes, algorithm, speedup, verdict): &(u32, u64, u32, f64, Outcome)| ValidatedCell {
         cell: Cell { collective, ranks: Ranks(*ranks), bytes: Bytes(*bytes) },
         tuned: true,
-        served: Choice::plain(*algorithm),
+        in_use: Choice::plain(*algorithm),
         han: HanRule::Default,
         control: *algorithm == 0,
         without: estimate(1e-5),
@@ -316,18 +316,18 @@ fn rules_begin_and_end_at_confirmed_sizes() {
     ];
     let (cells, after) = repaired(&round(Collective::Bcast, &rows), &before, &[]);
     assert_eq!(cells.iter().map(|cell| cell.bytes.0).collect::<Vec<_>>(), [3 << 10, 4 << 10, 23 << 10]);
-    let served = |bytes| after.lookup(Collective::Bcast, 8, bytes).algorithm;
-    assert_eq!([1 << 10, 2 << 10, 2560, 2561, 3 << 10, 4 << 10].map(served), [6, 6, 6, 0, 0, 0]);
-    assert_eq!([16 << 10, (16 << 10) + 1, (64 << 10) - 1, 64 << 10].map(served), [3, 0, 0, 0]);
+    let in_use = |bytes| after.lookup(Collective::Bcast, 8, bytes).algorithm;
+    assert_eq!([1 << 10, 2 << 10, 2560, 2561, 3 << 10, 4 << 10].map(in_use), [6, 6, 6, 0, 0, 0]);
+    assert_eq!([16 << 10, (16 << 10) + 1, (64 << 10) - 1, 64 << 10].map(in_use), [3, 0, 0, 0]);
     // Sizes of programs answer for those that are measured as one with them, up to one that was compared itself.
     let of_programs = RuleSet { of_programs: true, ..rule_set(&before, Release::V4_1) };
     let reach = Reach { freed: BTreeSet::new(), below: &|_| false, inside: &|_| Vec::new() };
     let compared = round(Collective::Bcast, &rows);
     let found = repair(&compared, ValidationCriteria::default(), &of_programs, Assumptions::default(), &reach);
     let after = revert_table(&before, &found.ranges);
-    let served = |bytes| after.lookup(Collective::Bcast, 8, bytes).algorithm;
-    assert_eq!([1 << 10, 2560, 2815, 2816, 3 << 10, 4 << 10].map(served), [6, 6, 6, 0, 0, 0]);
-    assert_eq!([16 << 10, (18 << 10) - 1, 18 << 10].map(served), [3, 3, 0]);
+    let in_use = |bytes| after.lookup(Collective::Bcast, 8, bytes).algorithm;
+    assert_eq!([1 << 10, 2560, 2815, 2816, 3 << 10, 4 << 10].map(in_use), [6, 6, 6, 0, 0, 0]);
+    assert_eq!([16 << 10, (18 << 10) - 1, 18 << 10].map(in_use), [3, 3, 0]);
     // A size at which the rule is no better than the default confirms nothing.
     let level = round(Collective::Bcast, &[(8, 2 << 10, 6, 1.01, Same)]);
     assert!(repaired(&level, &before, &[]).1.is_empty());
@@ -413,8 +413,8 @@ fn communicators_are_reverted_up_to_those_that_were_looked_at() {
     let before = table(Collective::Bcast, (4, None));
     let rows = [(4, 2048, 6, 1.2, Faster), (8, 2048, 6, 0.5, Slower), (16, 2048, 6, 1.2, Faster)];
     let after = repaired(&round(Collective::Bcast, &rows), &before, &[]).1;
-    let served = |ranks| after.lookup(Collective::Bcast, ranks, 2048).algorithm;
-    assert_eq!([4, 5, 8, 15, 16, 99].map(served), [6, 0, 0, 0, 6, 6]);
+    let in_use = |ranks| after.lookup(Collective::Bcast, ranks, 2048).algorithm;
+    assert_eq!([4, 5, 8, 15, 16, 99].map(in_use), [6, 0, 0, 0, 6, 6]);
     assert!(after.lookup(Collective::Bcast, 4, 32 << 10).is_builtin(), "no launch looked at this rule");
 }
 
@@ -462,6 +462,6 @@ fn calls_that_fail_under_the_file_are_reverted() {
     let before = table(Collective::Bcast, (4, Some(9)));
     let (cells, after) = repaired(&found, &before, &[]);
     assert!(cells.contains(&failed), "{cells:?}");
-    let served = |ranks, bytes| after.lookup(Collective::Bcast, ranks, bytes).algorithm;
-    assert_eq!((served(8, 2048), served(8, 32 << 10), served(4, 2048)), (0, 0, 6));
+    let in_use = |ranks, bytes| after.lookup(Collective::Bcast, ranks, bytes).algorithm;
+    assert_eq!((in_use(8, 2048), in_use(8, 32 << 10), in_use(4, 2048)), (0, 0, 6));
 }

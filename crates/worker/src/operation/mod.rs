@@ -23,9 +23,9 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Buffers, Data};
 use self::program::{Extra, PreparedProgram};
+use crate::communicators::Parts;
 use crate::error::WorkerError;
 use crate::ffi::{CallResult, MpiErrorClass};
-use crate::nodes::Parts;
 pub(crate) use pattern::PatternBuffers;
 pub(crate) use slots::{BufferPool, BufferSource};
 

@@ -90,7 +90,7 @@ impl Backend for Scripted<'_> {
         Vec::new()
     }
 
-    fn serving(&mut self, _: &Path, _: &[Cell], _: &[Vec<Component>]) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
+    fn probe_without(&mut self, _: &Path, _: &[Cell], _: &[Vec<Component>]) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
         Ok(Vec::new())
     }
 

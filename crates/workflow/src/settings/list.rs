@@ -30,12 +30,12 @@ pub fn find(started: &Started, requests: &[RequestedSetting]) -> Result<Vec<Sett
         environment: &environment,
     };
     let mut found = offer::settings(&system, requests).map_err(WorkflowError::Usage)?;
-    transport.iter().for_each(|transport| leave_out_serving(transport, &mut found));
+    transport.iter().for_each(|transport| leave_out_running(transport, &mut found));
     Ok(found)
 }
 
-/// Leaves out the component that serves in any case: `ompi_info` shows such a parameter as empty.
-fn leave_out_serving(transport: &Transport, settings: &mut [Setting]) {
+/// Leaves out the component in use: `ompi_info` shows such a parameter as empty.
+fn leave_out_running(transport: &Transport, settings: &mut [Setting]) {
     let chooses = |it: &&mut Setting| it.entry.is_some_and(|it| it.values == Values::Each);
     for setting in settings.iter_mut().filter(chooses) {
         setting.values.retain(|component| *component != transport.pml);

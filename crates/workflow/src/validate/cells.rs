@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
 use collrules_record::tuning::RulesFile;
-use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, Serving, Survey, Validation};
+use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, RunningComponent, Survey, Validation};
 use collrules_rules::{Choice, Collective, Release};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::CellFacts;
@@ -114,12 +114,12 @@ impl ValidationSubject {
         let reached: BTreeSet<Ranks> = ranks.iter().copied().filter(gets).collect();
         let by_han = |ranks: &Ranks| {
             let ranks = *ranks;
-            let serving = |collective| Serving { collective, ranks, by: Component::HAN, without: Vec::new() };
-            Collective::ALL.map(serving)
+            let running = |collective| RunningComponent { collective, ranks, by: Component::HAN, without: Vec::new() };
+            Collective::ALL.map(running)
         };
-        let serving = reached.iter().flat_map(by_han).collect();
+        let running = reached.iter().flat_map(by_han).collect();
         let nodes = ranks.iter().map(|ranks| (*ranks, nodes(*ranks))).collect();
-        self.placement = Placement { layout, nodes, serving, ..Placement::default() };
+        self.placement = Placement { layout, nodes, running, ..Placement::default() };
         self.reached = Some(reached);
     }
 
@@ -142,7 +142,7 @@ impl ValidationSubject {
     pub(crate) fn known(&self, cell: Cell) -> CellFacts {
         let bytes = cell.lookup_bytes(self.release);
         let rules = self.table_on(cell.ranks);
-        let served = rules.map_or(Choice::BUILTIN, |it| it.lookup(cell.collective, cell.ranks.0.into(), bytes));
-        self.in_force().facts(cell, self.finding(cell).is_some(), served, self.is_reached(cell.ranks))
+        let in_use = rules.map_or(Choice::BUILTIN, |it| it.lookup(cell.collective, cell.ranks.0.into(), bytes));
+        self.in_force().facts(cell, self.finding(cell).is_some(), in_use, self.is_reached(cell.ranks))
     }
 }

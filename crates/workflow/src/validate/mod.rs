@@ -35,6 +35,9 @@ use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 
+use self::compare::{ComparisonRequest, ComparisonResult, compare_tuning};
+use self::revert::{OtherLayouts, remove_unconfirmed};
+pub(crate) use self::subject::ValidationSubject;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::Reverted;
@@ -52,9 +55,6 @@ const MOST_BEFORE_SETTINGS: u32 = 16;
 
 /// Largest number of blocks when confirmed rules are compared again.
 const MOST_AGAIN: u32 = 16;
-use compare::{ComparisonRequest, ComparisonResult, compare_tuning};
-use revert::{OtherLayouts, remove_unconfirmed};
-pub(crate) use subject::ValidationSubject;
 
 /// Outcome of a validation.
 pub struct Validated {

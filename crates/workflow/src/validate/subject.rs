@@ -17,7 +17,7 @@ use collrules_record::{
 use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, RuleTable};
-use collrules_runner::{RunnerError, serving};
+use collrules_runner::{RunnerError, running};
 use collrules_tuner::repair::RuleSet;
 
 use crate::comparison::Arms;
@@ -232,7 +232,7 @@ impl ValidationSubject {
     /// The logarithm of the gain of a cell's rule that the timings for tuning let expect.
     pub(super) fn expected_log_gain(&self, cell: Cell) -> f64 {
         let found = self.finding(cell);
-        let expected = found.and_then(|it| it.served_expectation().or_else(|| Some(it.served_gain()?.point)));
+        let expected = found.and_then(|it| it.expectation_in_use().or_else(|| Some(it.gain_in_use()?.point)));
         let won = || match &found?.verdict {
             Verdict::Replace { gain, .. } => Some(gain.point),
             Verdict::Keep { .. } => None,
@@ -281,7 +281,7 @@ impl ValidationSubject {
     /// Collectives that a setting moves to `coll/tuned`.
     pub(super) fn freed(&self) -> BTreeSet<Collective> {
         let placement = self.published.as_ref().map(|published| &published.findings.placement);
-        placement.map(|placement| serving::freed(placement, &self.tuning.parameters)).unwrap_or_default()
+        placement.map(|placement| running::freed(placement, &self.tuning.parameters)).unwrap_or_default()
     }
 
     /// Returns true if the tuning sets a parameter of HAN for a collective, such as `coll_han_bcast_segsize`.

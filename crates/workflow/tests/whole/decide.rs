@@ -44,10 +44,10 @@ fn crossovers_of_the_cost_model_are_recovered() {
     for release in Release::ALL.into_iter().filter(|release| *release != Release::V4_0) {
         assert_eq!(means(&stage.path().join(rundir::RULES), release), findings.table, "{release}");
     }
-    let served = |ranks, bytes| findings.table.lookup(Collective::Bcast, ranks, bytes);
-    assert_eq!(served(8, 1 << 19), scatter_allgather);
+    let in_use = |ranks, bytes| findings.table.lookup(Collective::Bcast, ranks, bytes);
+    assert_eq!(in_use(8, 1 << 19), scatter_allgather);
     for (ranks, bytes) in [(8, 8 << 10), (8, (1 << 20) + 1), (7, 1 << 19), (9, 1 << 19), (4, 1 << 19), (2, 1 << 19)] {
-        assert_eq!(served(ranks, bytes), Choice::BUILTIN, "{ranks} ranks, {bytes} bytes");
+        assert_eq!(in_use(ranks, bytes), Choice::BUILTIN, "{ranks} ranks, {bytes} bytes");
     }
 }
 
@@ -57,10 +57,10 @@ fn crossovers_of_the_cost_model_are_recovered() {
 fn the_barrier_of_the_cost_model_is_improved() {
     let (_stage, Published { findings, proof, .. }) = TuningFixture::tuned("--simulate --np 2,8 --ops barrier");
     assert!(proof.iter().any(|fact| matches!(fact, ProofFact::Rules { cells: 2, .. })), "{proof:?}");
-    let served = |ranks| findings.table.lookup(Collective::Barrier, ranks, 0).algorithm;
-    assert!([3, 4].contains(&served(8)), "{}", served(8));
-    assert!([3, 4, 5].contains(&served(2)), "{}", served(2));
-    assert_eq!((served(3), served(7), served(9)), (0, 0, 0));
+    let in_use = |ranks| findings.table.lookup(Collective::Barrier, ranks, 0).algorithm;
+    assert!([3, 4].contains(&in_use(8)), "{}", in_use(8));
+    assert!([3, 4, 5].contains(&in_use(2)), "{}", in_use(2));
+    assert_eq!((in_use(3), in_use(7), in_use(9)), (0, 0, 0));
     for cell in &findings.cells {
         let Verdict::Replace { gain, .. } = &cell.verdict else { panic!("{cell:?}") };
         let truth = if cell.cell.ranks == Ranks(8) { 14.0 / 3.0 } else { 2.0 };
@@ -159,11 +159,11 @@ fn rules_keep_the_bits_that_they_have_to_keep() {
     assert!(bits(&tuned.findings.conduct).contains(&Effect::Other), "{:?}", tuned.findings.conduct);
     let mut keeping = |keep: Keep| {
         let found = stage.analyze(Some(&keep.to_string()), &format!("--keep-bits {keep}")).findings;
-        for cell in found.cells.iter().filter(|cell| !cell.served.is_builtin()) {
+        for cell in found.cells.iter().filter(|cell| !cell.in_use.is_builtin()) {
             let bytes = if keep == Keep::Default { cell.cell.bytes.0 } else { 0 };
             let sizes = bytes..=if keep == Keep::Default { bytes } else { u64::MAX };
-            let kept = bits::keeps(keep, found.release, cell.cell.collective, cell.served, cell.cell.ranks, &sizes);
-            assert!(kept, "{keep}: {} with {}", cell.cell, cell.served);
+            let kept = bits::keeps(keep, found.release, cell.cell.collective, cell.in_use, cell.cell.ranks, &sizes);
+            assert!(kept, "{keep}: {} with {}", cell.cell, cell.in_use);
         }
         bits(&found.conduct)
     };

@@ -34,7 +34,7 @@ fn calls_are_handed_over_from_han_and_compared_so() {
     assert_eq!(contradictions(&stage.path()), [""; 0]);
     let gains = published.gains();
     assert_eq!(gains.get(bcast(8)).state, SizeState::Faster, "with HAN's simple algorithm");
-    let ruled = findings.cells.iter().filter(|found| found.served_candidate() != Candidate::Builtin).count();
+    let ruled = findings.cells.iter().filter(|found| found.candidate_in_use() != Candidate::Builtin).count();
     let Fates { confirmed, dropped, undecided } = gains.fates();
     assert!(confirmed >= ruled && (dropped, undecided) == (0, 0), "{confirmed} of {ruled}, {dropped}, {undecided}");
     assert!(published.proof.iter().any(|fact| matches!(fact, ProofFact::HanRules { .. })), "{:?}", published.proof);

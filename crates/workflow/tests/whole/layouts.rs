@@ -15,10 +15,10 @@ const CLUSTER: &str = "--simulate=arranged --simulated-slots 8 --simulated-ppn 2
 #[test]
 fn one_campaign_measures_layouts_and_rules_serve_both() {
     let (mut stage, published) = TuningFixture::tuned(CLUSTER);
-    let served = |stage: &TuningFixture| {
-        stage.run().findings().unwrap().cells.iter().map(|cell| cell.served.algorithm).collect::<Vec<_>>()
+    let in_use = |stage: &TuningFixture| {
+        stage.run().findings().unwrap().cells.iter().map(|cell| cell.in_use.algorithm).collect::<Vec<_>>()
     };
-    assert_eq!(served(&stage), [0, 2, 3]);
+    assert_eq!(in_use(&stage), [0, 2, 3]);
     // At 1 KiB each layout would gain with rules of its own: binary_tree, and binomial.
     let wanted = published.findings.layouts.iter().map(|layout| match layout.cells[0].wanted {
         Candidate::Tuned(choice) => choice.algorithm,
@@ -27,7 +27,7 @@ fn one_campaign_measures_layouts_and_rules_serve_both() {
     assert_eq!(wanted.collect::<Vec<_>>(), [5, 6]);
     assert!(stage.path().join("layout-one-per-node").join(rundir::VALIDATION).exists());
     stage.resume().unwrap();
-    assert_eq!(served(&stage), [0, 2, 3]);
+    assert_eq!(in_use(&stage), [0, 2, 3]);
 }
 
 /// 6.0 tells them apart, and uses rules of its own for each, as our reader reads the file.

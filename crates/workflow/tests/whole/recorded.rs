@@ -68,13 +68,13 @@ impl Backend for Recorded {
         self.cluster.start_jobs(plans)
     }
 
-    fn serving(
+    fn probe_without(
         &mut self,
         rules: &Path,
         calls: &[Cell],
         without: &[Vec<collrules_record::Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
-        self.cluster.serving(rules, calls, without)
+        self.cluster.probe_without(rules, calls, without)
     }
 }
 

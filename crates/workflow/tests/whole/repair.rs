@@ -78,7 +78,7 @@ fn a_run_is_spot_checked_compared_and_repaired() {
     assert_eq!((verdicts(round), again.checks.len(), round.unreached), (found, all.checks.len(), 0));
     let repaired = stage.validate("--budget none --repair").unwrap().validation.unwrap();
     assert!(!repaired.loses() && repaired.round.repaired.contains(&bcast(1 << 20)));
-    assert_eq!(stage.served(1 << 20), Choice::BUILTIN);
+    assert_eq!(stage.in_use(1 << 20), Choice::BUILTIN);
     assert!(!stage.validate("--budget none").unwrap().loses());
 }
 
@@ -128,7 +128,7 @@ fn a_repair_that_fails_is_not_claimed() {
     let again = stage.validate("--budget none --repair").unwrap().validation.unwrap().reverted;
     let twice = again.iter().enumerate().any(|(at, range)| again[..at].contains(range));
     assert!(!twice && again.starts_with(&reverted), "{again:?}");
-    assert_eq!(stage.served(1 << 20), Choice::BUILTIN);
+    assert_eq!(stage.in_use(1 << 20), Choice::BUILTIN);
 }
 
 /// A file that loses below 512 KiB to a pipeline without segments: 7 (a + bm) where the builtin takes 3. scatter_allgather is

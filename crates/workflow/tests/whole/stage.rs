@@ -115,13 +115,13 @@ impl Backend for Mortal {
         self.cluster.parameters()
     }
 
-    fn serving(
+    fn probe_without(
         &mut self,
         rules: &Path,
         calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
-        self.cluster.serving(rules, calls, without)
+        self.cluster.probe_without(rules, calls, without)
     }
 
     fn pins(&mut self) -> Option<&mut BTreeMap<String, String>> {
@@ -193,7 +193,7 @@ impl TuningFixture {
     }
 
     /// The choice of the rules file, which says what the findings say.
-    pub(crate) fn served(&self, bytes: u64) -> Choice {
+    pub(crate) fn in_use(&self, bytes: u64) -> Choice {
         let table = means(&self.path().join(RULES), Release::V5_0);
         assert_eq!(table, self.run().findings().unwrap().table);
         table.lookup(Collective::Bcast, 8, bytes)

@@ -46,11 +46,11 @@ fn rules_that_do_not_hold_in_fresh_launches_are_reverted() {
     let validation = validation.unwrap();
     assert!(!validation.loses() && validation.is_confirmed());
     assert!(findings.remarks.contains(&Remark::Reverted(validation.reverted)));
-    let held = stage.served(128 << 10);
+    let held = stage.in_use(128 << 10);
     assert!(!held.is_builtin());
-    assert_eq!(stage.served(32 << 10), held);
+    assert_eq!(stage.in_use(32 << 10), held);
     for bytes in [256 << 10, 300_000, 512 << 10, 1 << 20] {
-        assert_eq!(stage.served(bytes), Choice::BUILTIN, "{bytes}");
+        assert_eq!(stage.in_use(bytes), Choice::BUILTIN, "{bytes}");
     }
     let round = validation.round;
     let loses = |cell: &Cell| cell.bytes.0 >= 256 << 10;
@@ -61,9 +61,9 @@ fn rules_that_do_not_hold_in_fresh_launches_are_reverted() {
     let pinned = std::fs::read_dir(run.file(rundir::TUNINGS)).unwrap();
     assert_eq!(pinned.count(), 2, "the compared rules, and those that are left");
     // All that is derived agrees with what is left.
-    for CellFinding { cell, served, .. } in &findings.cells {
+    for CellFinding { cell, in_use, .. } in &findings.cells {
         let bytes = cell.lookup_bytes(Release::V5_0);
-        assert_eq!(*served, findings.table.lookup(Collective::Bcast, cell.ranks.0.into(), bytes));
+        assert_eq!(*in_use, findings.table.lookup(Collective::Bcast, cell.ranks.0.into(), bytes));
     }
     assert!(findings.crossovers.iter().all(|crossover| crossover.at.0 < 256 << 10), "{:?}", findings.crossovers);
     assert!(findings.crossovers.iter().any(|crossover| crossover.above.is_builtin()), "{:?}", findings.crossovers);

@@ -80,7 +80,7 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     let parts: Vec<String> =
         kinds.iter().map(|(kind, count)| format!("{kind} ({})", counted(*count, "case"))).collect();
     sentences.extend((!parts.is_empty()).then(|| format!("What helps: {}.", parts.join("; "))));
-    let han = violations.iter().filter(|(cell, _)| cell.served_by == Some(Component::HAN)).count();
+    let han = violations.iter().filter(|(cell, _)| cell.run_by == Some(Component::HAN)).count();
     if han > 0 {
         sentences.push(format!("For {} of them, han runs the calls, not coll/tuned.", counted(han, "case")));
     }
@@ -138,7 +138,7 @@ pub(super) fn suspects(checked: &Checked) -> Vec<String> {
 
 fn describe_slowdown(cell: &CheckedCell) -> String {
     let time = |estimate: Option<Estimate>| estimate.map_or("-".to_owned(), |it| Seconds(it.point).to_string());
-    let by = cell.served_by.map_or(String::new(), |component| format!(" (run by {component})"));
+    let by = cell.run_by.map_or(String::new(), |component| format!(" (run by {component})"));
     let severity = cell.severity.map_or(String::new(), |severity| format!(", slower by {}", slowdown(severity)));
     let with = cell
         .compared()
@@ -228,7 +228,7 @@ pub(super) fn upstream(checked: &Checked) -> Vec<String> {
     let command = checked.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let command = if command.is_empty() { String::new() } else { format!(" Measured with: `{command}`") };
     let paragraph = |(cell, violation): (&CheckedCell, &Violation)| {
-        let by = cell.served_by.map_or("coll/tuned".to_owned(), |component| format!("component {component}"));
+        let by = cell.run_by.map_or("coll/tuned".to_owned(), |component| format!("component {component}"));
         let (builtin, found) = (cell.builtin?, cell.compared()?);
         let samples = found.gain?.samples;
         let (over, turns) = if checked.statistic.is_summary() {
@@ -379,7 +379,7 @@ mod tests {
             compared: Some(mockup),
             cell: CELL,
             builtin: Some(estimate(2e-3)),
-            served_by: None,
+            run_by: None,
             mockups: vec![found],
             failed: Vec::new(),
             severity: Some(estimate(1.0)),

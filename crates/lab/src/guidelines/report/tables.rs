@@ -7,7 +7,7 @@ use collrules_report::tables::of_rows;
 
 use crate::guidelines::found::Checked;
 
-const COLUMNS: &str = "collective,comm_size,message_bytes,served_by,builtin_s,candidate,time_s,gain,gain_low,gain_high,p_value,\
+const COLUMNS: &str = "collective,comm_size,message_bytes,run_by,builtin_s,candidate,time_s,gain,gain_low,gain_high,p_value,\
                        q_value,violated,severity,severity_low,severity_high,under_rules";
 
 /// Every comparison as CSV. The severity is in the row of its mock-up.
@@ -24,7 +24,7 @@ pub fn csv(checked: &Checked) -> io::Result<String> {
                 cell.cell.collective.name().to_owned(),
                 cell.cell.ranks.to_string(),
                 cell.cell.bytes.0.to_string(),
-                cell.served_by.map_or(String::new(), |component| component.to_string()),
+                cell.run_by.map_or(String::new(), |component| component.to_string()),
                 number(cell.builtin.map(|builtin| builtin.point)),
                 found.mockup.to_string(),
                 found.time.point.to_string(),

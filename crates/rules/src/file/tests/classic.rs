@@ -13,7 +13,7 @@ fn sizes(listed: &[u32]) -> String {
 }
 
 /// Returns the listed sizes that apply to these numbers of ranks; 0 for none.
-fn served<const N: usize>(by: &str, listed: &[u32], ranks: [u32; N]) -> [u32; N] {
+fn in_use<const N: usize>(by: &str, listed: &[u32], ranks: [u32; N]) -> [u32; N] {
     let loaded = accepted(sizes(listed), by);
     ranks.map(|ranks| algorithm(&loaded, ranks, 0).map_or(0, |place| listed[place as usize - 1]))
 }
@@ -22,14 +22,14 @@ fn served<const N: usize>(by: &str, listed: &[u32], ranks: [u32; N]) -> [u32; N]
 fn up_to_5_0_the_walk_keeps_the_last_size_that_is_not_larger() {
     let ranks = [2, 3, 4, 5, 6, 7, 8];
     for by in OLD {
-        for (listed, serving) in [
+        for (listed, expected) in [
             (&[2, 4, 8][..], [2, 2, 4, 4, 4, 4, 8]),
             (&[4, 8], [4, 4, 4, 4, 4, 4, 8]),
             (&[6], [6; 7]),
             (&[8, 2, 4], [8, 8, 8, 8, 8, 8, 4]),
             (&[2, 8, 4], [2, 2, 2, 2, 2, 2, 4]),
         ] {
-            assert_eq!(served(by, listed, ranks), serving, "{by} {listed:?}");
+            assert_eq!(in_use(by, listed, ranks), expected, "{by} {listed:?}");
         }
         let twice = accepted(sizes(&[4, 4]), by);
         assert_eq!([2, 3, 4, 8].map(|ranks| algorithm(&twice, ranks, 0)), [Some(1), Some(1), Some(2), Some(2)]);
@@ -39,11 +39,11 @@ fn up_to_5_0_the_walk_keeps_the_last_size_that_is_not_larger() {
 #[test]
 fn in_6_0_each_size_ends_its_own_range() {
     let ranks = [1, 2, 3, 4, 5, 6, 7, 8, 9, 1000];
-    assert_eq!(served("6.0", &[2, 4, 8], ranks), [2, 4, 4, 8, 8, 8, 8, 8, 8, 8]);
-    assert_eq!(served("6.0", &[6], ranks), [6; 10]);
-    assert_eq!(served("6.0", &[0, 4, 8], [1, 3, 4, 8]), [4, 4, 8, 8]);
-    assert_eq!(served("6.0", &[8, 2, 4], [1, 7, 8, 9]), [8, 8, 4, 4]);
-    assert_eq!(served("6.0", &[4, 0, 9], [3, 4, 5]), [4, 9, 9]);
+    assert_eq!(in_use("6.0", &[2, 4, 8], ranks), [2, 4, 4, 8, 8, 8, 8, 8, 8, 8]);
+    assert_eq!(in_use("6.0", &[6], ranks), [6; 10]);
+    assert_eq!(in_use("6.0", &[0, 4, 8], [1, 3, 4, 8]), [4, 4, 8, 8]);
+    assert_eq!(in_use("6.0", &[8, 2, 4], [1, 7, 8, 9]), [8, 8, 4, 4]);
+    assert_eq!(in_use("6.0", &[4, 0, 9], [3, 4, 5]), [4, 9, 9]);
     let comm_rules = accepted(sizes(&[2, 4, 8]), "6.0").collectives.remove(0).comm_rules;
     let ranges: Vec<_> = comm_rules.iter().map(|comm_rule| (comm_rule.listed, comm_rule.min, comm_rule.max)).collect();
     assert_eq!(ranges, [(Some(2), 0, 1), (Some(4), 2, 3), (Some(8), 4, i32::MAX)]);
@@ -61,8 +61,8 @@ fn boundaries_listed_twice_read_alike_everywhere() {
 
 #[test]
 fn sizes_beyond_int_wrap_as_in_c() {
-    assert_eq!(served("5.0", &[u32::MAX, 4], [2, 3, 4]), [u32::MAX, u32::MAX, 4]);
-    assert_eq!(served("6.0", &[u32::MAX, 4], [2, 3, 4]), [4, 4, 4]);
+    assert_eq!(in_use("5.0", &[u32::MAX, 4], [2, 3, 4]), [u32::MAX, u32::MAX, 4]);
+    assert_eq!(in_use("6.0", &[u32::MAX, 4], [2, 3, 4]), [4, 4, 4]);
     let loaded = accepted("1 7 1 4294967300 1 0 4294967299 9223372036854775807 4294967296", "5.0");
     let comm_rule = &loaded.collectives[0].comm_rules[0];
     assert_eq!(
@@ -92,7 +92,7 @@ fn lookups_say_why() {
     let text = "2\n7 1 4 2\n0 0 4 8192\n1024 3 0 512\n6 1 2 0\n";
     for by in ["4.1", "5.0", "6.0"] {
         let loaded = accepted(text, by);
-        let at = |collective, ranks, bytes| serving(&loaded, collective, ranks, bytes);
+        let at = |collective, ranks, bytes| look_up(&loaded, collective, ranks, bytes);
         assert_eq!(at(Collective::Scatter, 4, 0).reason, Reason::NoRules);
         let empty = loaded.rules_for(Collective::Barrier).expect("rules").comm_rules[0].span;
         assert_eq!(at(Collective::Barrier, 4, 0).reason, Reason::EmptyCommRule { comm_rule: 0, span: empty });
@@ -203,7 +203,7 @@ fn of_a_collective_twice_the_later_counts() {
         let loaded = accepted("3\n7 1 0 1 0 1 0 0\n6 0\n7 1 0 1 0 6 0 0", by);
         let replaced: Vec<_> = loaded.collectives.iter().map(|rules| (rules.id, rules.replaced)).collect();
         assert_eq!(replaced, [(7, true), (6, false), (7, false)]);
-        let lookup = serving(&loaded, Collective::Bcast, 4, 0);
+        let lookup = look_up(&loaded, Collective::Bcast, 4, 0);
         assert_eq!(lookup.choice.algorithm, 6);
         assert!(accepted("2\n7 1 0 1 0 1 0 0\n7 0", by).to_table().is_empty());
     }

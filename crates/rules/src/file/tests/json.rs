@@ -38,8 +38,8 @@ fn the_example_of_the_specification() {
     let loaded = accepted(text, "6.0");
     assert_eq!(loaded.format, Format::Json);
     assert_eq!([0, 1023, 1024, u64::MAX].map(|bytes| algorithm(&loaded, 4, bytes)), [6, 6, 3, 3].map(Some));
-    assert_eq!([3, 5].map(|ranks| serving(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoCommRule; 2]);
-    let rule = serving(&loaded, Collective::Bcast, 4, 1024).rule.expect("a rule");
+    assert_eq!([3, 5].map(|ranks| look_up(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoCommRule; 2]);
+    let rule = look_up(&loaded, Collective::Bcast, 4, 1024).rule.expect("a rule");
     assert_eq!(rule.span.line(text.as_bytes()), 5);
     assert!(rule.span.of(text.as_bytes()).starts_with(b"{ \"msg_size_min\": 1024"));
     // Every other version reads numbers out of it.
@@ -60,7 +60,7 @@ fn overlaps_take_the_first_and_gaps_are_not_filled() {
     let found = [500, 5000, 20000].map(|bytes| algorithm(&loaded, 4, bytes));
     assert_eq!(found, [Some(1), Some(2), None]);
     let first = loaded.rules_for(Collective::Bcast).expect("rules").comm_rules[0].span;
-    assert_eq!(serving(&loaded, Collective::Bcast, 4, 20000).reason, Reason::NoSize { comm_rule: 0, span: first });
+    assert_eq!(look_up(&loaded, Collective::Bcast, 4, 20000).reason, Reason::NoSize { comm_rule: 0, span: first });
     assert_eq!([2, 3, 9, 16, 17].map(|ranks| algorithm(&loaded, ranks, 0)), [Some(3), Some(3), Some(3), Some(3), None]);
 }
 
@@ -93,7 +93,7 @@ fn inf_is_the_largest_size_and_no_communicator() {
     }
     let loaded = accepted(bcast(r#"{"comm_size_min": 2, "comm_size_max": "inf", "rules": [{"alg": 1}]}"#), "6.0");
     assert_eq!(loaded.collectives[0].comm_rules[0].max, -1);
-    assert_eq!([1, 2, 9].map(|ranks| serving(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoCommRule; 3]);
+    assert_eq!([1, 2, 9].map(|ranks| look_up(&loaded, Collective::Bcast, ranks, 0).reason), [Reason::NoCommRule; 3]);
     // As a smallest size it is -1 as well, and so below all.
     let loaded = accepted(bcast(r#"{"comm_size_min": "inf", "rules": [{"alg": 1}]}"#), "6.0");
     assert_eq!(algorithm(&loaded, 2, 0), Some(1));

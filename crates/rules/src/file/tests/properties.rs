@@ -105,7 +105,7 @@ fn naively_read(text: &str) -> Naive {
 
 /// Places of the communicator rule and the rule. Up to 5.0 each list is walked while sizes are not larger, and the last
 /// counts; in 6.0 the first range counts, and a communicator size ends its own range.
-fn naively_served(
+fn naively_found(
     file: &Naive,
     release: Release,
     collective: Collective,
@@ -181,9 +181,9 @@ proptest! {
         for release in Release::ALL {
             let loaded = load(text.as_bytes(), &Behaviour::latest(release)).expect("counts fit");
             for collective in Collective::ALL {
-                let served = naively_served(&file, release, collective, ranks.into(), bytes as i64);
-                let rule = serving(&loaded, collective, ranks, bytes).rule;
-                prop_assert_eq!(rule.map(|at| (at.comm_rule, at.rule)), served, "{}", release);
+                let in_use = naively_found(&file, release, collective, ranks.into(), bytes as i64);
+                let rule = look_up(&loaded, collective, ranks, bytes).rule;
+                prop_assert_eq!(rule.map(|at| (at.comm_rule, at.rule)), in_use, "{}", release);
             }
         }
     }

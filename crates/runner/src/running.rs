@@ -12,7 +12,7 @@ use std::path::Path;
 
 use collrules_record::competitor::{self, Competitor};
 use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Cell, Component, Placement, Serving};
+use collrules_record::{Cell, Component, Placement, RunningComponent};
 use collrules_rules::emit::{self, Notes};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::probe::PROBE_ALGORITHM;
@@ -35,14 +35,14 @@ const STEP_BYTES: u64 = 808;
 /// no component is known without which it would be.
 ///
 /// `components` are those of the library. A temporary file is made in `scratch`, which all nodes have to see.
-pub fn serving(
+pub fn find(
     backend: &mut dyn Backend,
     scratch: &Path,
     cells: &[Cell],
     release: Release,
     components: &BTreeMap<Component, i32>,
     placement: &Placement,
-) -> Result<Vec<Serving>, RunnerError> {
+) -> Result<Vec<RunningComponent>, RunnerError> {
     let competitors: Vec<Component> =
         competitor::components().filter(|competitor| components.contains_key(competitor)).collect();
     // As things are; without each of the competitors; without all of them.
@@ -52,33 +52,33 @@ pub fn serving(
         without.push(competitors.clone());
     }
     let mut found = Vec::new();
-    let mut unserved = BTreeSet::new();
+    let mut unknown = BTreeSet::new();
     // Others than `coll/tuned` call it within a collective only where ranks share one of several nodes.
     let nested = placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share());
     for calls in jobs(cells, release, nested) {
         let copy = scratch::file(scratch, "probe", &exactly(&calls, release)?)?;
-        let outcomes = backend.serving(copy.path(), &calls, &without)?;
+        let outcomes = backend.probe_without(copy.path(), &calls, &without)?;
         for (call, outcomes) in calls.iter().zip(outcomes) {
             let Cell { collective, ranks, .. } = *call;
-            let serves = outcomes.iter().position(|outcome| matches!(outcome, CallEnd::Refused(_)));
-            let without = serves.map(|place| without[place].clone());
+            let position = outcomes.iter().position(|outcome| matches!(outcome, CallEnd::Refused(_)));
+            let without = position.map(|place| without[place].clone());
             match without {
                 Some(without) => {
                     let by = without.first().copied().unwrap_or(Component::TUNED);
-                    found.push(Serving { collective, ranks, by, without });
+                    found.push(RunningComponent { collective, ranks, by, without });
                 }
                 None => {
-                    unserved.insert(collective);
+                    unknown.insert(collective);
                 }
             }
         }
     }
-    if unserved.is_empty() {
-        found.sort_unstable_by_key(|serving| (serving.collective, serving.ranks));
+    if unknown.is_empty() {
+        found.sort_unstable_by_key(|running| (running.collective, running.ranks));
         return Ok(found);
     }
-    let names: Vec<&str> = unserved.into_iter().map(Collective::name).collect();
-    Err(RunnerError::NotServed { collectives: names.join(", ") })
+    let names: Vec<&str> = unknown.into_iter().map(Collective::name).collect();
+    Err(RunnerError::NotRunByTuned { collectives: names.join(", ") })
 }
 
 /// The calls of each job: one for each collective and communicator size. A collective whose rules do not see the size
@@ -126,11 +126,11 @@ pub(crate) fn exactly(calls: &[Cell], release: Release) -> Result<String, Runner
 
 /// The collectives for which these settings switch other components off.
 pub fn freed(placement: &Placement, pins: &BTreeMap<String, String>) -> BTreeSet<Collective> {
-    let displaced = placement.serving.iter().filter(|serving| !serving.without.is_empty());
-    let free = displaced.filter(|serving| {
-        serving.without.iter().all(|component| Competitor::from_component(*component).leaves(serving.collective, pins))
+    let displaced = placement.running.iter().filter(|running| !running.without.is_empty());
+    let free = displaced.filter(|running| {
+        running.without.iter().all(|component| Competitor::from_component(*component).leaves(running.collective, pins))
     });
-    free.map(|serving| serving.collective).collect()
+    free.map(|running| running.collective).collect()
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use collrules_record::competitor;
 use collrules_record::findings::Findings;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::Settings;
-use collrules_record::{Candidate, Cell, Component, HanAlgorithm, Layout, Placement, Plan, Ranks, Serving, Survey};
+use collrules_record::{
+    Candidate, Cell, Component, HanAlgorithm, Layout, Placement, Plan, Ranks, RunningComponent, Survey,
+};
 use collrules_rules::{Collective, Release};
-use collrules_runner::{Backend, RunnerError, serving};
+use collrules_runner::{Backend, RunnerError, running};
 
 use crate::crashing;
 use crate::error::WorkflowError;
@@ -28,7 +30,7 @@ pub(crate) fn find(
 ) -> Result<Settings, WorkflowError> {
     let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
     let look = |backend: &mut dyn Backend| {
-        serving::serving(backend, run.path(), &cells, release, &survey.components, &plan.placement)
+        running::find(backend, run.path(), &cells, release, &survey.components, &plan.placement)
     };
     let mut pins = Settings::new();
     let mut found = match look(&mut *backend) {
@@ -44,15 +46,15 @@ pub(crate) fn find(
     if !pins.is_empty() {
         found = look(&mut *backend)?;
     }
-    for serving in found.iter().filter(|serving| !serving.without.is_empty()) {
-        let Serving { collective, ranks, by, .. } = serving;
+    for running in found.iter().filter(|running| !running.without.is_empty()) {
+        let RunningComponent { collective, ranks, by, .. } = running;
         let place = plan.placement.nodes.get(ranks).map_or(String::new(), |nodes| format!(" ({nodes})"));
         session.say(&format!(
             "{collective} on {ranks} ranks{place} uses the component {by}: this is the default there; coll/tuned is \
              measured with it switched off"
         ));
     }
-    plan.placement.serving = found;
+    plan.placement.running = found;
     for planned in &mut plan.cells {
         if !plan.placement.without(planned.cell.collective, planned.cell.ranks).is_empty() {
             planned.candidates.push(Candidate::Component(Component::TUNED));
@@ -88,32 +90,32 @@ pub fn displacing(
     if !placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share()) {
         return Ok(Vec::new());
     }
-    let found = match serving::serving(backend, scratch, cells, release, &survey.components, &placement) {
+    let found = match running::find(backend, scratch, cells, release, &survey.components, &placement) {
         // No component is known to handle these calls first; the proof will show the effect on the file.
-        Err(RunnerError::NotServed { .. }) => return Ok(Vec::new()),
+        Err(RunnerError::NotRunByTuned { .. }) => return Ok(Vec::new()),
         found => found?,
     };
-    let sentence = |serving: &Serving| {
-        let pins = competitor::pins([serving]);
+    let sentence = |running: &RunningComponent| {
+        let pins = competitor::pins([running]);
         let settings: Vec<String> = pins.iter().map(|(name, value)| format!("--mca {name} {value}")).collect();
         format!(
             "  {} on {} ranks runs in {}, which ignores these rules; --mpirun-args '{}' switches that off",
-            serving.collective,
-            serving.ranks,
-            serving.by,
+            running.collective,
+            running.ranks,
+            running.by,
             settings.join(" "),
         )
     };
-    Ok(found.iter().filter(|serving| !serving.without.is_empty()).map(sentence).collect())
+    Ok(found.iter().filter(|running| !running.without.is_empty()).map(sentence).collect())
 }
 
 /// The settings of the tuning in addition to its files: those that switch off other components for these collectives,
 /// unless HAN has a file.
 pub(crate) fn needed(findings: &Findings, freed: &BTreeSet<Collective>) -> Settings {
-    let servings = findings
+    let running = findings
         .placement
-        .serving
+        .running
         .iter()
-        .filter(|serving| freed.contains(&serving.collective) && !serving.can_hand_over(findings.release));
-    competitor::pins(servings)
+        .filter(|running| freed.contains(&running.collective) && !running.can_hand_over(findings.release));
+    competitor::pins(running)
 }
