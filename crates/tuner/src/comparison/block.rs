@@ -174,3 +174,18 @@ pub(super) fn mean_log_speedups(
     };
     combinations.into_iter().map(|settings| (settings.clone(), means(settings))).collect()
 }
+
+/// The standard deviation between blocks of the log speedup over the default of each subject, pooled over combinations: none
+/// if all have a single block.
+pub(super) fn deviations(blocks: &[ArmBlock]) -> BTreeMap<ArmSubject, f64> {
+    let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
+    let mut pooled: BTreeMap<ArmSubject, (f64, f64)> = BTreeMap::new();
+    for (subject, logs) in combinations.into_iter().flat_map(|it| by_subject(blocks, it, &Settings::new())) {
+        let centre = mean(logs.values());
+        let (squares, degrees) = pooled.entry(subject).or_default();
+        *squares += logs.values().map(|log| (log - centre).powi(2)).sum::<f64>();
+        *degrees += logs.len() as f64 - 1.0;
+    }
+    let known = pooled.into_iter().filter(|(_, (_, degrees))| *degrees > 0.0);
+    known.map(|(subject, (squares, degrees))| (subject, (squares / degrees).sqrt())).collect()
+}

@@ -40,6 +40,9 @@ pub const LEAST_GAIN: f64 = 0.03;
 /// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
 const CHANCE: f64 = 0.1;
 
+/// Standard errors of a subject from which on its slowdown counts as a loss.
+const ERRORS: f64 = 2.5;
+
 /// Weight of a loss against the mean gain: what slows down a single subject is not installed.
 const LOSS_WEIGHT: f64 = 4.0;
 
@@ -84,6 +87,7 @@ pub fn search<B: ArmLauncher>(
         numbers: BTreeMap::new(),
         references: Vec::new(),
         logs: BTreeMap::new(),
+        deviations: BTreeMap::new(),
     };
     let alone: Vec<Settings> = factors
         .iter()
@@ -118,6 +122,8 @@ struct Search<'a, B> {
     references: Vec<Settings>,
     /// The log speedups of the combinations over the default in all blocks.
     logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
+    /// The standard deviations between blocks of the log speedups of subjects.
+    deviations: BTreeMap<ArmSubject, f64>,
 }
 
 impl<B: ArmLauncher> Search<'_, B> {
@@ -150,6 +156,7 @@ impl<B: ArmLauncher> Search<'_, B> {
             self.references.push(reference.unwrap_or_default());
         }
         self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
+        self.deviations = block::deviations(&self.found.blocks);
         Ok(has_time)
     }
 
@@ -174,8 +181,12 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
     /// beyond chance, and less what each setting has to add.
     fn score(&self, settings: &Settings) -> Option<f64> {
-        let loss = |log: &f64| (-log - CHANCE).clamp(0.0, MOST_LOSS);
-        let losses: f64 = self.logs.get(settings).into_iter().flat_map(BTreeMap::values).map(loss).sum();
+        let blocks = self.found.blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as f64;
+        let loss = |(subject, log): (&ArmSubject, &f64)| {
+            let deviation = self.deviations.get(subject).copied().unwrap_or_default();
+            (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).clamp(0.0, MOST_LOSS)
+        };
+        let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
         Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
     }
 

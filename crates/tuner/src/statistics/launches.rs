@@ -5,7 +5,8 @@
 //! noise: fifty cells that are slower in a slow launch are not fifty independent observations. So the degrees of
 //! freedom are reduced to their effective number. For residuals with correlation `r` between cells of a launch, the mean
 //! square of N of them varies as that of `N / (1 + m r^2)` independent ones would, m being the number of others in its
-//! launch; with `r = 1` that leaves the degrees of one cell.
+//! launch; with `r = 1` that leaves the degrees of one cell. There are two such correlations, of cells on the same
+//! communicator and of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,27 +101,58 @@ fn kinds(subjects: &[Replicates]) -> Vec<Vec<usize>> {
 
 /// Returns the ratio of apparent to effective degrees of freedom.
 fn design_effect<'a>(subjects: impl Iterator<Item = &'a Replicates>, pooled: f64) -> f64 {
-    // Residuals of unit variance, by launch.
-    let mut launches: BTreeMap<(usize, u32), Vec<f64>> = BTreeMap::new();
+    // Residuals of unit variance, by launch and communicator.
+    let mut launches: BTreeMap<(usize, u32), BTreeMap<_, Sum>> = BTreeMap::new();
     for subject in subjects {
+        let block = subject.cell.map(|cell| (cell.collective, cell.ranks));
         for (group, logs) in subject.groups.iter().enumerate().filter(|(_, logs)| logs.len() > 1) {
             let (count, mean) = (logs.len() as f64, mean(logs.values()));
             let unit = (count / (count - 1.0) / pooled).sqrt();
             for (launch, log) in logs {
-                launches.entry((group, *launch)).or_default().push((log - mean) * unit);
+                launches.entry((group, *launch)).or_default().entry(block).or_default().add((log - mean) * unit);
             }
         }
     }
-    // Products of each residual with each other one of its launch.
-    let (mut products, mut pairs, mut count) = (0.0, 0.0, 0.0);
-    for residuals in launches.values() {
-        let (sum, number) = (residuals.iter().sum::<f64>(), residuals.len() as f64);
-        products += sum * sum - residuals.iter().map(|residual| residual * residual).sum::<f64>();
-        pairs += number * (number - 1.0);
-        count += number;
+    // Products of different subjects of a launch: on the same communicator, and all.
+    let (mut near, mut all) = (Sum::default(), Sum::default());
+    let mut count = 0.0;
+    for blocks in launches.values() {
+        let mut whole = Sum::default();
+        for block in blocks.values() {
+            near.absorb(block.products());
+            whole.absorb(*block);
+        }
+        all.absorb(whole.products());
+        count += whole.count;
     }
-    let correlation = (products / f64::max(pairs, 1.0)).clamp(0.0, 1.0);
-    1.0 + pairs / f64::max(count, 1.0) * correlation.powi(2)
+    let far = Sum { sum: all.sum - near.sum, count: all.count - near.count, squares: 0.0 };
+    let correlation = |products: Sum| (products.sum / products.count.max(1.0)).clamp(0.0, 1.0);
+    let others = |products: Sum| products.count / f64::max(count, 1.0);
+    1.0 + others(near) * correlation(near).powi(2) + others(far) * correlation(far).powi(2)
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    sum: f64,
+    squares: f64,
+    count: f64,
+}
+
+impl Sum {
+    fn add(&mut self, value: f64) {
+        self.absorb(Self { sum: value, squares: value * value, count: 1.0 });
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.count += other.count;
+    }
+
+    /// The products of each value with each other one, and their number.
+    fn products(self) -> Self {
+        Self { sum: self.sum * self.sum - self.squares, count: self.count * (self.count - 1.0), squares: 0.0 }
+    }
 }
 
 #[cfg(test)]
@@ -130,7 +162,11 @@ mod tests {
     use super::*;
 
     fn subject(place: u64, groups: &[&[f64]]) -> Replicates {
-        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(place) };
+        subject_on(4, place, groups)
+    }
+
+    fn subject_on(ranks: u32, place: u64, groups: &[&[f64]]) -> Replicates {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(place) };
         let groups = groups.iter().map(|logs| (0..).zip(logs.iter().copied()).collect()).collect();
         Replicates { cell: Some(cell), groups }
     }
@@ -142,6 +178,15 @@ mod tests {
         let one = variances(&together)[0];
         assert!((one.value - 0.05 / 3.0).abs() < 1e-9, "{one:?}");
         assert!((one.degrees - 3.0).abs() < 1e-6, "{one:?}");
+    }
+
+    /// Communicators whose cells move together, each in its own way: 3 degrees of freedom of each, and not of each cell.
+    #[test]
+    fn what_moves_together_on_a_communicator_counts_once() {
+        let [one, other] = [[0.1, -0.1, 0.1, -0.1], [0.1, 0.1, -0.1, -0.1]];
+        let cells = (0..10).flat_map(|place| [subject_on(4, place, &[&one]), subject_on(8, place, &[&other])]);
+        let degrees = variances(&cells.collect::<Vec<_>>())[0].degrees;
+        assert!((degrees - 6.0).abs() < 0.5, "{degrees}");
     }
 
     #[test]

@@ -48,16 +48,17 @@ pub(crate) fn count_passes(startup: Seconds, subjects: usize) -> u32 {
 }
 
 /// Share of the time of a start that each job of a block adds, since they start at the same time.
-const OWN_START: f64 = 0.5;
-
-/// Expected time of a launch of so many subjects next to others, in seconds.
-pub(crate) fn launch_time(startup: Seconds, subjects: usize) -> f64 {
-    OWN_START * startup.0 + measuring_time(startup, subjects)
-}
+pub(crate) const OWN_START: f64 = 0.5;
 
 /// Expected measuring time of a launch of so many subjects, in seconds.
 pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
     WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))
+}
+
+/// The same if these are the expected seconds of those whose calls have a known length. Others take as long on average.
+pub(crate) fn expected_seconds(startup: Seconds, subjects: usize, known: &[f64]) -> f64 {
+    let all = known.iter().sum::<f64>() / known.len().max(1) as f64 * subjects as f64;
+    measuring_time(startup, subjects).max(all)
 }
 
 /// Calls of a subject with long calls in a job of a block: two passes, and an untimed call.
@@ -152,6 +153,14 @@ mod tests {
         assert_eq!(count_passes(Seconds(0.4), 10), 6);
         assert_eq!(count_passes(Seconds(5.0), 1), 16);
         assert_eq!(count_passes(Seconds(0.0), 0), 2);
+    }
+
+    #[test]
+    fn calls_of_unknown_length_take_as_long_as_others() {
+        let short = measuring_time(Seconds(0.4), 40);
+        assert_eq!(expected_seconds(Seconds(0.4), 40, &[]), short);
+        assert_eq!(expected_seconds(Seconds(0.4), 40, &[1e-3]), short, "turns are no shorter");
+        assert_eq!(expected_seconds(Seconds(0.4), 40, &[0.1, 0.3]), 8.0);
     }
 
     #[test]
