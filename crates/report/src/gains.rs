@@ -225,6 +225,7 @@ impl<'a> Gains<'a> {
             }));
         }
         gains.cells = cells;
+        gains.find_untimed();
         let removal = |(cell, gain): (Cell, CellGain)| match gain.state {
             SizeState::Removed(why) => Some((cell, why)),
             _ => None,
@@ -331,6 +332,19 @@ impl<'a> Gains<'a> {
                 Removal::UnderSettings
             }
             (None, _) => Removal::Shared,
+        }
+    }
+
+    /// Without other sizes that took its rule along, a size that was faster lost another rule than the one that was compared.
+    fn find_untimed(&mut self) {
+        let gone = self.cells.iter().filter(|(_, gain)| {
+            matches!(gain.state, SizeState::Removed(why) if !matches!(why, Removal::Shared | Removal::NotReached))
+        });
+        let gone: BTreeSet<(Collective, Ranks)> = gone.map(|(cell, _)| (cell.collective, cell.ranks)).collect();
+        for (cell, gain) in &mut self.cells {
+            if gain.state == SizeState::Removed(Removal::Shared) && !gone.contains(&(cell.collective, cell.ranks)) {
+                gain.state = SizeState::Removed(Removal::NotReached);
+            }
         }
     }
 
