@@ -470,12 +470,18 @@ impl<'a> Gains<'a> {
             (count(|why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_))), "not clear"),
             (count(|why| why == Removal::Shared), "in one rule with these"),
             (count(|why| why == Removal::UnderSettings), "no faster under the settings"),
-            (count(|why| why == Removal::NotReached), "not compared for lack of time"),
         ];
         let each: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        let all = counted(self.removed.len(), "size");
-        (!each.is_empty()).then(|| format!("Rules for {all} were tried and dropped: {}.", each.join(", ")))
+        let untried = count(|why| why == Removal::NotReached);
+        let tried = counted(self.removed.len() - untried, "size");
+        let dropped = format!("Rules for {tried} were tried and dropped: {}.", each.join(", "));
+        let left_out = format!("Rules for {} were left out: no time to compare them.", counted(untried, "size"));
+        let said: Vec<String> = [(!each.is_empty()).then_some(dropped), (untried > 0).then_some(left_out)]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!said.is_empty()).then(|| said.join(" "))
     }
 
     /// Sizes with a rule that no speedup includes, with the reason, in a sentence.

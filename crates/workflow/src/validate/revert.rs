@@ -104,10 +104,10 @@ pub(super) fn remove_unconfirmed(
         Some(_) => analyze_anew(started, subject, &mut reverted.ranges, &cells, session)?,
         None => write_copy(home, started, subject, &reverted.ranges)?,
     }
-    let gone: BTreeSet<Cell> = cells.into_iter().chain(repair.cells).chain(untimed.iter().copied()).collect();
+    let gone: BTreeSet<Cell> = cells.iter().copied().chain(repair.cells).chain(before.tuned()).collect();
     let gone = gone.into_iter().filter(|cell| before.is_ruled(*cell) && !subject.is_ruled(*cell));
-    let (untimed, refuted): (Vec<Cell>, Vec<Cell>) = gone.partition(|cell| untimed.contains(cell));
-    for (cells, what, why) in [(refuted, "removed", "after"), (untimed, "left out", "without")] {
+    let (tried, untried): (Vec<Cell>, Vec<Cell>) = gone.partition(|cell| cells.contains(cell));
+    for (cells, what, why) in [(tried, "removed", "after"), (untried, "left out", "without")] {
         let cells: Vec<String> = cells.iter().map(Cell::to_string).collect();
         if !cells.is_empty() {
             let sizes = counted(cells.len(), "size");
