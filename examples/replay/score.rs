@@ -15,9 +15,7 @@ use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Release;
 use collrules_tuner::Observations;
-use collrules_tuner::judging::{
-    CellTimings, Competitors, GainSite, NeighbourAxis, PointTimings, adjust, around, judge,
-};
+use collrules_tuner::judging::{CellTimings, Competitors, GainSite, PointTimings, adjust, around, judge};
 
 /// A choice counts as slower than the builtin if it takes more than this multiple of its time.
 const SLOWER: f64 = 1.05;
@@ -209,7 +207,9 @@ fn smooth(times: &PointSeconds) -> Smooth {
             log_gain: (builtin / seconds).ln(),
         }));
     }
-    let beside = around(&sites, NeighbourAxis::Bytes).into_iter().zip(around(&sites, NeighbourAxis::Ranks));
+    let beside = around(&sites, |cell| (cell.ranks.0.into(), cell.bytes.0))
+        .into_iter()
+        .zip(around(&sites, |cell| (cell.bytes.0, cell.ranks.0.into())));
     let gain = |(site, (bytes, ranks)): (&GainSite, (Option<f64>, Option<f64>))| {
         let (mut sum, mut weight) = (0.5 * site.log_gain, 0.5);
         for near in [bytes, ranks].into_iter().flatten() {

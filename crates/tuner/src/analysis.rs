@@ -31,16 +31,6 @@ pub fn analyze(
     observations: &Observations,
     release: Release,
     criteria: Criteria,
-    source: &str,
-) -> Result<Findings, TunerError> {
-    analyze_under(observations, release, criteria, Policy::default(), source)
-}
-
-/// Like [`analyze()`], under a given policy.
-pub fn analyze_under(
-    observations: &Observations,
-    release: Release,
-    criteria: Criteria,
     policy: Policy,
     source: &str,
 ) -> Result<Findings, TunerError> {

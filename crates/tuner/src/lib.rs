@@ -10,8 +10,7 @@
 //! | `view` | timings that count if another component handles the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
 //! | `statistics` | tests, variances, and the correction for many tests |
-//! | `evidence` | evidence for each candidate in a cell, by medians or means |
-//! | `stalls` | rare slow calls, which a median does not show |
+//! | `evidence` | evidence for each candidate in a cell, by medians or means; rare slow calls, which a median does not show |
 //! | `neighbours` | correction of gains by those at neighbouring sizes |
 //! | `verdict` | the replacement of the builtin in a cell, or the reason for none; candidates that must not be chosen, however fast |
 //! | `crossover` | sizes between measured ones at which the choice changes |
@@ -53,7 +52,6 @@ pub mod refine;
 mod remarks;
 pub mod repair;
 pub mod results;
-mod stalls;
 mod statistics;
 mod table;
 mod terms;
@@ -63,7 +61,7 @@ mod verdict;
 mod view;
 mod weights;
 
-pub use analysis::{analyze, analyze_under};
+pub use analysis::analyze;
 pub use compare::compare;
 pub use components::analyze_among;
 pub use error::TunerError;

@@ -32,24 +32,11 @@ pub struct GainSite {
     pub log_gain: f64,
 }
 
-/// Direction in which neighbours are searched.
-#[derive(Clone, Copy, Debug)]
-pub enum NeighbourAxis {
-    /// Communicator sizes, for one message size.
-    Ranks,
-    /// Message sizes, for one communicator size.
-    Bytes,
-}
-
 /// For each site, the mean log gain of its candidate at the next smaller and next larger size, or at the only one that
-/// exists; none without neighbours.
-pub fn around(sites: &[GainSite], along: NeighbourAxis) -> Vec<Option<f64>> {
+/// exists; none without neighbours. `place` returns the row of a cell, and its size within the row.
+pub fn around(sites: &[GainSite], place: fn(Cell) -> (u64, u64)) -> Vec<Option<f64>> {
     let key = |site: &GainSite| {
-        let (ranks, bytes) = (u64::from(site.cell.ranks.0), site.cell.bytes.0);
-        let (row, size) = match along {
-            NeighbourAxis::Ranks => (bytes, ranks),
-            NeighbourAxis::Bytes => (ranks, bytes),
-        };
+        let (row, size) = place(site.cell);
         ((site.cell.collective, site.candidate, row), size)
     };
     let mut order: Vec<usize> = (0..sites.len()).collect();
@@ -75,9 +62,12 @@ pub(crate) fn correct(cells: &[CellTimings], points: &mut [Vec<JudgedPoint>], st
         Some((GainSite { cell, candidate, log_gain }, point))
     });
     let (sites, points): (Vec<GainSite>, Vec<&mut JudgedPoint>) = gained.unzip();
-    let by_bytes = around(&sites, NeighbourAxis::Bytes);
-    let near: Vec<Option<f64>> =
-        around(&sites, NeighbourAxis::Ranks).into_iter().zip(by_bytes).map(|(ranks, bytes)| ranks.or(bytes)).collect();
+    let by_bytes = around(&sites, |cell| (cell.ranks.0.into(), cell.bytes.0));
+    let near: Vec<Option<f64>> = around(&sites, |cell| (cell.bytes.0, cell.ranks.0.into()))
+        .into_iter()
+        .zip(by_bytes)
+        .map(|(ranks, bytes)| ranks.or(bytes))
+        .collect();
     let luck: Vec<f64> = if statistic.is_summary() {
         let launches = points.iter().map(|point| point.basis.launches.len());
         sites.iter().zip(&near).zip(launches).map(|((site, near), launches)| luck(site, *near, launches)).collect()
@@ -164,8 +154,14 @@ mod tests {
     fn neighbours_are_the_nearest_sizes_of_the_same_candidate() {
         let sites =
             [site(1, 16, 8, 4.0), site(1, 2, 8, 1.0), site(1, 4, 8, 2.0), site(2, 4, 8, 9.0), site(1, 4, 16, 7.0)];
-        assert_eq!(around(&sites, NeighbourAxis::Ranks), [Some(2.0), Some(2.0), Some(2.5), None, None]);
-        assert_eq!(around(&sites, NeighbourAxis::Bytes), [None, None, Some(7.0), None, Some(2.0)]);
+        assert_eq!(
+            around(&sites, |cell| (cell.bytes.0, cell.ranks.0.into())),
+            [Some(2.0), Some(2.0), Some(2.5), None, None]
+        );
+        assert_eq!(
+            around(&sites, |cell| (cell.ranks.0.into(), cell.bytes.0)),
+            [None, None, Some(7.0), None, Some(2.0)]
+        );
     }
 
     #[test]

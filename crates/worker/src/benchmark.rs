@@ -12,9 +12,8 @@ use crate::communicators::{self, Parts};
 use crate::control::{Control, emit, report};
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
-use crate::han_switch::HanSwitch;
 use crate::operation::{BufferSource, CellOperation};
-use crate::switch::Switch;
+use crate::switch::{HanSwitch, Switch};
 
 /// Times every length and reports a line for each.
 pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Result<(), WorkerError> {

@@ -10,12 +10,10 @@
 //! | `error` | errors that end the worker early |
 //! | `control` | commands and answers between rank 0 and the others, asleep while waiting; events on the standard output |
 //! | `clock` | a clock that all ranks share |
-//! | `sync` | bringing ranks together before every timed call |
-//! | `loops` | the timed calls themselves |
+//! | `sync` | bringing ranks together before every timed call, and the timed calls themselves |
 //! | `harness` | effects of the harness on a timing |
 //! | `operation` | a collective call with its buffers, its known data and its check |
-//! | `switch` | setting a choice for the next communicator |
-//! | `han_switch` | requests to HAN for one of its algorithms, call by call |
+//! | `switch` | setting a choice for the next communicator, and for the next call of HAN |
 //! | `communicators` | one communicator per size and candidate; those of nodes and lanes |
 //! | `subject` | subjects of a visit, checked and timed: candidates, or casts |
 //! | `measure` | checking and timing, directed by rank 0 |
@@ -35,9 +33,7 @@ mod control;
 mod error;
 mod faults;
 mod ffi;
-mod han_switch;
 mod harness;
-mod loops;
 mod measure;
 mod operation;
 mod probe;

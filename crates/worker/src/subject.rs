@@ -12,8 +12,8 @@ use crate::communicators::Communicators;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{CallResult, MpiErrorClass, Tools, ToolsError};
-use crate::han_switch::HanSwitch;
 use crate::operation::{BufferSource, CellOperation, PatternBuffers};
+use crate::switch::HanSwitch;
 
 /// The candidates or casts of a round, ready to be called.
 pub(crate) struct PreparedSubject<'a> {

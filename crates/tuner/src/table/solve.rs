@@ -60,8 +60,11 @@ pub(crate) struct BlockSpan {
     /// The first block after the range.
     pub(crate) end: usize,
     /// The choice at each of the lookup bytes of these blocks, ascending.
-    pub(crate) choices: Vec<(u64, usize)>,
+    pub(crate) choices: Choices,
 }
+
+/// Lookup bytes with the choice there.
+type Choices = Vec<(u64, usize)>;
 
 /// Returns the number of rules that this choice adds to a range.
 pub(crate) fn weight(choice: usize) -> u32 {
@@ -78,8 +81,8 @@ pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
         let Some((rules, cost)) = best[first].0 else { continue };
         let mut joined = Joined::new(problem.choices);
         let last = if problem.merge { blocks } else { first + 1 };
-        for end in first + 1..=last {
-            joined.add(&problem.blocks[end - 1]);
+        for (end, block) in (first + 1..).zip(&problem.blocks[first..last]) {
+            joined.add(block);
             // If these blocks have no common rules, adding blocks does not help.
             let Some(((more, extra), choices)) = fewest(problem, &joined) else { break };
             let value = Some((rules + more, cost.plus(extra)));
@@ -149,7 +152,7 @@ fn better(one: SolutionValue, other: SolutionValue) -> bool {
 }
 
 /// The fewest ranges, and then the least cost, with all choices from one class; with the choice at each position.
-fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Vec<(u64, usize)>)> {
+fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Choices)> {
     let solutions = problem.classes.iter().filter_map(|class| sweep(joined, class));
     let (value, choices) = solutions.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
     Some((value, joined.sites.keys().copied().zip(choices).collect()))
