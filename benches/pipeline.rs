@@ -114,7 +114,9 @@ fn analysis(criterion: &mut Criterion) {
         group.sample_size(10).throughput(Throughput::Elements(count));
         group.bench_function("read", |bencher| bencher.iter(|| Observations::from_samples(black_box(&text))));
         group.bench_function("analyze", |bencher| {
-            bencher.iter(|| analyze(black_box(&observations), Release::V5_0, Criteria::default(), "bench"));
+            bencher.iter(|| {
+                analyze(black_box(&observations), Release::V5_0, Criteria::default(), Default::default(), "bench")
+            });
         });
         group.finish();
     }
@@ -141,7 +143,9 @@ fn single_values(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("20 000 single values");
     group.sample_size(10).throughput(Throughput::Elements(timings.len() as u64));
     group.bench_function("analyze", |bencher| {
-        bencher.iter(|| analyze(black_box(&observations), Release::V5_0, Criteria::default(), "bench"));
+        bencher.iter(|| {
+            analyze(black_box(&observations), Release::V5_0, Criteria::default(), Default::default(), "bench")
+        });
     });
     group.finish();
 }

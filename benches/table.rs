@@ -12,7 +12,7 @@ use collrules_record::sample::TableTiming;
 use collrules_record::units::{Bytes, Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Policy};
 use collrules_rules::{Choice, Collective, Release};
-use collrules_tuner::{Observations, analyze_under};
+use collrules_tuner::{Observations, analyze};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 /// Bcast on 100 communicator sizes at 100 message sizes: the builtin and nine candidates, each of which is the best one
@@ -47,7 +47,7 @@ fn tables(criterion: &mut Criterion) {
         group.bench_function(format!("fewest within 3 %, between: {}", between.name()), |bencher| {
             bencher.iter(|| {
                 let criteria = Criteria { untested_gain: 0.03, ..Criteria::default() };
-                analyze_under(black_box(&observations), Release::V5_0, criteria, policy, "bench")
+                analyze(black_box(&observations), Release::V5_0, criteria, policy, "bench")
             });
         });
     }

@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The slowest rank's time where all files tell it, and the average over ranks where they do not.
     let timings: Vec<_> = imported.timings.iter().filter_map(|timing| timing.in_table(imported.statistic)).collect();
     let observations = Observations::from_timings(&timings, imported.statistic)?;
-    let findings = collrules_tuner::analyze(&observations, release, Criteria::default(), "the folder")?;
+    let findings =
+        collrules_tuner::analyze(&observations, release, Criteria::default(), Default::default(), "the folder")?;
     println!("\n{}\n", terminal::verdicts(&findings, 80));
     println!("{}", summary::text(&findings, 80));
     println!("\n{}", emit::classic(&findings.table, &notes::notes(&findings, "the example"), |_| false)?);

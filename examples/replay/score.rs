@@ -11,13 +11,11 @@ use std::fmt;
 use collrules_record::criteria::Criteria;
 use collrules_record::estimate::{geometric_mean, median};
 use collrules_record::findings::Verdict;
-use collrules_record::policy::Assumptions;
+use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Release;
 use collrules_tuner::Observations;
-use collrules_tuner::judging::{
-    CellTimings, Competitors, GainSite, NeighbourAxis, PointTimings, around, judge, lift_bars,
-};
+use collrules_tuner::judging::{CellTimings, Competitors, GainSite, PointTimings, adjust, around, judge};
 
 /// A choice counts as slower than the builtin if it takes more than this multiple of its time.
 const SLOWER: f64 = 1.05;
@@ -78,7 +76,7 @@ pub(crate) fn replay(
         return Err(refuse(&format!("launch {launch} is on both sides")));
     }
     let side = |launches: &[u32]| {
-        let side = observations.of_launches(launches)?;
+        let side = observations.of_launches(|launch| launches.contains(&launch))?;
         if side.is_empty() {
             let list = launches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             return Err(refuse(&format!("there are no timings of launch {list}")));
@@ -89,8 +87,8 @@ pub(crate) fn replay(
     let statistic = known.statistic();
     let known_cells = known.cells_with(Competitors::Candidates)?;
     let (before, after) = (times(&known_cells), times(&unseen.cells_with(Competitors::Candidates)?));
-    let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default());
-    lift_bars(&mut judged, criteria);
+    let assumptions = Assumption::ALL.into_iter().fold(Assumptions::default(), Assumptions::with);
+    let judged = judge(known_cells, statistic, release, criteria, assumptions, |p| adjust(p.concat()));
     let mut ours = BTreeMap::new();
     let mut promises = BTreeMap::new();
     for cell in &judged {
@@ -209,7 +207,9 @@ fn smooth(times: &PointSeconds) -> Smooth {
             log_gain: (builtin / seconds).ln(),
         }));
     }
-    let beside = around(&sites, NeighbourAxis::Bytes).into_iter().zip(around(&sites, NeighbourAxis::Ranks));
+    let beside = around(&sites, |cell| (cell.ranks.0.into(), cell.bytes.0))
+        .into_iter()
+        .zip(around(&sites, |cell| (cell.bytes.0, cell.ranks.0.into())));
     let gain = |(site, (bytes, ranks)): (&GainSite, (Option<f64>, Option<f64>))| {
         let (mut sum, mut weight) = (0.5 * site.log_gain, 0.5);
         for near in [bytes, ranks].into_iter().flatten() {

@@ -46,7 +46,7 @@ fn kinds(run: &Path, other_samples: &str) {
         (
             "of the end alone",
             all_lines.split_inclusive('\n').filter(|line| !line.contains("\"launch\":0")).collect(),
-            "of launches.jsonl, or one before it, was changed",
+            "a line of launches.jsonl before line 3 was changed",
         ),
     ] {
         fs::write(&journal, text).unwrap();

@@ -72,13 +72,7 @@ pub fn sentences(found: &SettingsFindings) -> Vec<String> {
     said.extend(
         found.failed.iter().map(|failed| format!("Left out: {} ({}).", name(&failed.settings), failure(&failed.why))),
     );
-    said.push(format!(
-        "{} of {} settings were tried in {}, which took {}.",
-        counted(found.effects.len(), "value"),
-        found.settings().len(),
-        counted(found.launches, "launch"),
-        found.seconds.rounded(),
-    ));
+    said.push(describe_tried(found));
     said
 }
 
@@ -259,6 +253,19 @@ fn effects(found: &SettingsFindings) -> Block {
     Block::table(heads, rows)
 }
 
+/// The values that were tried, of all that were to be.
+fn describe_tried(found: &SettingsFindings) -> String {
+    let is_tried = |it: &&SettingEffect| it.alone.is_some() || it.combined.is_some() || fails_alone(&found.failed, it);
+    let (tried, all) = (found.effects.iter().filter(is_tried).count(), found.effects.len());
+    let values = counted(all, "value");
+    let (values, others) = match tried < all {
+        true => (format!("{tried} of {values}"), " There was no time for the others."),
+        false => (values, ""),
+    };
+    let (launches, took) = (counted(found.launches, "launch"), found.seconds.rounded());
+    format!("{values} of {} settings were tried in {launches}, which took {took}.{others}", found.settings().len())
+}
+
 /// Returns true if jobs with nothing but this value failed.
 fn fails_alone(failed: &[FailedSettings], effect: &SettingEffect) -> bool {
     let alone = Settings::from([(effect.name.clone(), effect.value.clone())]);
@@ -322,6 +329,12 @@ mod tests {
         };
         assert!(fails_alone(&failed, &effect("a", "1")));
         assert!(!fails_alone(&failed, &effect("a", "2")) && !fails_alone(&failed, &effect("b", "2")));
+        let timed = SettingEffect { alone: Some(estimate(1.5)), ..effect("b", "1") };
+        let found = |effects| SettingsFindings { effects, failed: failed.to_vec(), ..searched(Vec::new()) };
+        let text = describe_tried(&found(vec![timed.clone(), effect("a", "1"), effect("b", "2")]));
+        assert!(text.starts_with("2 of 3 values of 2 settings were tried in 24 launches"), "{text}");
+        let text = describe_tried(&found(vec![timed, effect("a", "1")]));
+        assert!(text.starts_with("2 values of 2 settings were tried"), "{text}");
     }
 
     fn estimate(point: f64) -> Estimate {

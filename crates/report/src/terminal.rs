@@ -13,7 +13,7 @@ use crate::words::times;
 pub fn verdicts(findings: &Findings, width: usize) -> String {
     let heads = ["collective", "ranks:", "message sizes", "algorithm", "gain:", "by size"];
     let rows = stretches(findings).into_iter().map(|stretch| {
-        let serve_by = candidate_name(findings, stretch.collective, stretch.by);
+        let algorithm = candidate_name(findings, stretch.collective, stretch.by);
         let (gain, range) = match stretch.gain {
             None if stretch.by == Candidate::Builtin => (String::new(), String::new()),
             None => ("doubted".to_owned(), String::new()),
@@ -22,7 +22,7 @@ pub fn verdicts(findings: &Findings, width: usize) -> String {
                 (times(mean), if stretch.first == stretch.last { String::new() } else { range })
             }
         };
-        [stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), serve_by, gain, range]
+        [stretch.collective.to_string(), stretch.ranks.to_string(), stretch.sizes(), algorithm, gain, range]
     });
     Table::new(heads, rows).text(width)
 }

@@ -5,21 +5,22 @@ use std::collections::BTreeSet;
 use collrules_record::findings::{CellFinding, FORMAT, Findings};
 
 use collrules_record::criteria::Criteria;
+use collrules_record::policy::Assumption;
 use collrules_record::remark::Remark;
 use collrules_record::settings::Settings;
+use collrules_record::tree::Alternative;
 use collrules_record::{Candidate, Placement, Policy};
-use collrules_rules::{Release, bits, hazard};
+use collrules_rules::{Release, bits};
 
-use crate::alternatives::alternatives;
-use crate::build::build;
+use crate::build::{TableBuild, build};
 use crate::error::TunerError;
 use crate::layouts::{LayoutVerdicts, describe_layouts, together};
 use crate::observations::Observations;
 use crate::remarks::{remarks, short_launches};
 use crate::repair::keep_reverted;
 use crate::terms::Terms;
-use crate::tree::tree;
-use crate::verdict::{JudgedCell, bar_other_bits, judge};
+use crate::tree::{mean_gain, tree};
+use crate::verdict::{JudgedCell, judge_layout, judged_under};
 use crate::view::{Displaced, View, displaced};
 
 /// Finds the calls for which an algorithm should replace the builtin, and the algorithm.
@@ -30,21 +31,11 @@ pub fn analyze(
     observations: &Observations,
     release: Release,
     criteria: Criteria,
-    source: &str,
-) -> Result<Findings, TunerError> {
-    analyze_under(observations, release, criteria, Policy::default(), source)
-}
-
-/// Like [`analyze()`], under a given policy.
-pub fn analyze_under(
-    observations: &Observations,
-    release: Release,
-    criteria: Criteria,
     policy: Policy,
     source: &str,
 ) -> Result<Findings, TunerError> {
     let terms = Terms {
-        planned: observations.planned(),
+        planned: &observations.planned,
         weights: observations.weights(),
         ..Terms::new(observations.statistic(), release, criteria, policy)
     };
@@ -68,9 +59,8 @@ pub(crate) fn analyze_in(
     if cells.is_empty() {
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
-    let short = short_launches(&cells, observations.expected_launches());
-    let mut own = judge(cells, statistic, release, criteria, policy.assumptions);
-    bar_other_bits(&mut own, terms.placement, terms);
+    let short = short_launches(&cells, observations.expected_launches);
+    let own = judge_layout(cells, terms.placement, terms);
     let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
         (own, 0, Vec::new())
     } else {
@@ -80,11 +70,6 @@ pub(crate) fn analyze_in(
     };
     keep_reverted(&mut cells, terms);
     let built = build(&cells, terms);
-    let mut hazards = hazard::check(&built.table);
-    hazards.retain(|hazard| !policy.assumptions.accept(hazard));
-    if !hazards.is_empty() {
-        return Err(TunerError::Hazards(hazards));
-    }
     let mut tree = tree(&cells, &built, terms);
     // Alternatives are not judged layout by layout.
     tree.alternatives = if terms.layouts.is_empty() { alternatives(&cells, &built, terms) } else { Vec::new() };
@@ -142,8 +127,7 @@ fn layouts_in<'a>(
     let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
     for laid in terms.layouts {
         let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, terms.release))?;
-        let mut cells = judge(cells, terms.statistic, terms.release, terms.criteria, terms.policy.assumptions);
-        bar_other_bits(&mut cells, laid.placement, terms);
+        let cells = judge_layout(cells, laid.placement, terms);
         layouts.push(LayoutVerdicts::new(laid.placement, laid.run, cells));
     }
     Ok(layouts)
@@ -159,6 +143,33 @@ fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
     let (displaced, left): (Displaced, Displaced) =
         displaced(placement, release).into_iter().partition(|((collective, _), _)| freed.contains(collective));
     View { displaced, left: left.into_keys().collect(), competitors: view.competitors }
+}
+
+/// The rules under each assumption that is not made, if they differ.
+fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Vec<Alternative> {
+    let missing = Assumption::ALL.into_iter().filter(|assumption| !terms.policy.assumptions.makes(*assumption));
+    missing.filter_map(|assumption| rules_under(assumption, cells, built, terms)).collect()
+}
+
+fn rules_under(
+    assumption: Assumption,
+    cells: &[JudgedCell],
+    built: &TableBuild,
+    terms: &Terms<'_>,
+) -> Option<Alternative> {
+    let mut terms = *terms;
+    terms.policy.assumptions = terms.policy.assumptions.with(assumption);
+    let judged = judged_under(cells, &terms);
+    let other = build(&judged, &terms);
+    let differs = |cell: &&JudgedCell| other.in_use(terms.release, cell) != built.in_use(terms.release, cell);
+    let changed = judged.iter().filter(differs).count();
+    (changed > 0).then(|| Alternative {
+        assumption,
+        made: true,
+        rules: other.table.rules(),
+        gain: mean_gain(&judged, &other, &terms),
+        cells: changed,
+    })
 }
 
 /// Refuses criteria outside of their ranges.

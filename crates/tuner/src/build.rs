@@ -9,7 +9,7 @@ use collrules_rules::steps::Steps;
 use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
 
-use crate::table::{Sizes, encodings, optimal};
+use crate::table::{Sizes, encodings, fewest_rules, place};
 use crate::terms::{Block, Terms};
 use crate::verdict::JudgedCell;
 
@@ -34,14 +34,17 @@ pub(crate) struct TableBuild {
 /// Builds the rule table from cells in order of collective, communicator size and message size.
 pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
     let encodings = encodings(cells, terms);
-    let (candidates, crossovers) = optimal(&encodings, terms);
     let shared: BTreeSet<_> = encodings.iter().filter(|encoding| encoding.shared).map(|it| it.collective).collect();
-    let mut built = TableBuild { crossovers, ..TableBuild::default() };
-    for (collective, steps) in &candidates {
-        built.table.set(*collective, choices(steps));
-        built.han.set(*collective, handed(*collective, steps, terms));
+    let mut built = TableBuild::default();
+    for encoding in &encodings {
+        // Each site offers a choice within the bound, so there is a solution; without one the builtin stays.
+        let Some(spans) = fewest_rules(&encoding.problem) else { continue };
+        let (steps, crossovers) = place(encoding, &spans, terms);
+        built.crossovers.extend(crossovers);
+        built.table.set(encoding.collective, choices(&steps));
+        built.han.set(encoding.collective, handed(encoding.collective, &steps, terms));
+        built.candidates.insert(encoding.collective, steps);
     }
-    built.candidates = candidates;
     let of_block = cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
     for block in of_block.filter(|block| shared.contains(&block[0].cell.collective)) {
         let Cell { collective, ranks, .. } = block[0].cell;
@@ -57,8 +60,10 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
         for (block, cells) in encoding.blocks.iter().enumerate() {
             for cell in *cells {
                 let at = cell.cell.lookup_bytes(terms.release);
+                // A reverted choice is no alternative.
                 let log_regret = encoding.log_regret(block, at, built.in_use(terms.release, cell));
-                built.log_regrets.insert(cell.cell, log_regret.unwrap_or(0.0));
+                let log_regret = log_regret.filter(|_| !terms.is_reverted(cell.cell)).unwrap_or(0.0);
+                built.log_regrets.insert(cell.cell, log_regret);
             }
         }
     }

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::criteria::Middle;
-use collrules_record::estimate::{mean, median};
+use collrules_record::estimate::{mean, median, medians};
 use collrules_record::{Candidate, Cell};
-
-use crate::statistics::{LaunchLogs, Replicates};
 
 /// One timing of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,15 +54,6 @@ pub struct CellTimings {
     pub dropped: BTreeSet<Candidate>,
 }
 
-/// Points whose timing ended early.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Ends {
-    /// Failed points, with the first reason.
-    pub(crate) disqualified: BTreeMap<(Cell, Candidate), String>,
-    /// Points that were clearly slower than others.
-    pub(crate) dropped: BTreeSet<(Cell, Candidate)>,
-}
-
 impl Timing {
     fn turn(&self) -> (u32, u32, u32) {
         (self.launch, self.visit, self.round)
@@ -90,29 +79,9 @@ impl PointTimings {
 
     /// The median of each launch, in seconds. Calls of one launch are not replications.
     pub fn launch_medians(&self) -> BTreeMap<u32, f64> {
-        self.by_launch(median)
-    }
-
-    /// The logarithm of the median, or mean, of each launch.
-    pub(crate) fn launch_logs(&self, middle: Middle) -> LaunchLogs {
-        self.by_launch(|seconds| match middle {
-            Middle::Median => Some(median(seconds)?.ln()),
-            Middle::Mean => Some(mean(seconds).ln()),
-        })
-    }
-
-    /// The mean over launches of 1/n with n rounds.
-    pub(crate) fn per_round(&self) -> f64 {
-        mean(self.by_launch(|seconds| Some(1.0 / seconds.len() as f64)).values())
-    }
-
-    fn by_launch(&self, of: impl Fn(&mut [f64]) -> Option<f64>) -> BTreeMap<u32, f64> {
         let launches = self.timings.chunk_by(|a, b| a.launch == b.launch);
-        let of_launch = |launch: &[Timing]| {
-            let mut seconds: Vec<f64> = launch.iter().map(|timing| timing.seconds).collect();
-            Some((launch[0].launch, of(&mut seconds)?))
-        };
-        launches.filter_map(of_launch).collect()
+        let of_launch = |launch: &[Timing]| (launch[0].launch, launch.iter().map(|timing| timing.seconds).collect());
+        medians(launches.map(of_launch)).collect()
     }
 
     /// Pairs the timings of this candidate and the builtin that are from the same round.
@@ -152,13 +121,12 @@ pub fn log_gains<K: PartialEq>(pairs: &[TimingPair], middle: Middle, key: impl F
     pairs.chunk_by(|a, b| key(a) == key(b)).filter_map(one).collect()
 }
 
-/// The launches of a point in two runs.
-pub(crate) fn of_runs(cell: Cell, one: &PointTimings, other: &PointTimings) -> Replicates {
-    let groups = [one, other].map(|series| series.launch_logs(Middle::Median)).to_vec();
-    Replicates { cell: Some(cell), groups, per_round: one.per_round() + other.per_round() }
-}
-
 impl CellTimings {
+    /// A cell without timings.
+    pub(crate) fn new(cell: Cell) -> Self {
+        Self { cell, series: Vec::new(), disqualified: Vec::new(), dropped: BTreeSet::new() }
+    }
+
     /// The builtin's timings.
     pub fn builtin(&self) -> Option<&PointTimings> {
         self.series.first().filter(|series| series.candidate == Candidate::Builtin)
@@ -182,36 +150,10 @@ impl CellTimings {
     /// Returns true if nothing is left to time: the builtin failed, or all other timed candidates were beaten or
     /// failed.
     pub(crate) fn finished(&self) -> bool {
-        let ended = |candidate: &Candidate| {
-            self.dropped.contains(candidate) || self.disqualified.iter().any(|(failed, _)| failed == candidate)
-        };
-        let mut competitors =
-            self.series.iter().map(|series| &series.candidate).filter(|it| **it != Candidate::Builtin);
-        self.builtin_failed() || competitors.all(ended)
+        let ended = |it: Candidate| self.dropped.contains(&it) || self.failure(it).is_some();
+        let mut candidates = self.series.iter().map(|series| series.candidate);
+        self.builtin_failed() || candidates.all(|it| it == Candidate::Builtin || ended(it))
     }
-}
-
-/// Sorts points into cells, by collective, communicator size and message size. Cells without timings, in which every
-/// candidate failed, are included.
-pub(crate) fn by_cell(points: Vec<(Cell, PointTimings)>, ends: &Ends) -> Vec<CellTimings> {
-    let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
-    let empty = |cell| CellTimings { cell, series: Vec::new(), disqualified: Vec::new(), dropped: BTreeSet::new() };
-    for (cell, series) in points {
-        cells.entry(cell).or_insert_with(|| empty(cell)).series.push(series);
-    }
-    for ((cell, candidate), why) in &ends.disqualified {
-        cells.entry(*cell).or_insert_with(|| empty(*cell)).disqualified.push((*candidate, why.clone()));
-    }
-    for (cell, candidate) in &ends.dropped {
-        // A cell without timings gives no information.
-        if let Some(timings) = cells.get_mut(cell) {
-            timings.dropped.insert(*candidate);
-        }
-    }
-    for cell in cells.values_mut() {
-        cell.series.sort_unstable_by_key(|series| series.candidate);
-    }
-    cells.into_values().collect()
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@ use collrules_record::criteria::Criteria;
 use collrules_record::estimate::mean;
 use collrules_record::findings::PointFinding;
 
+use crate::evidence::JudgedPoint;
 use crate::statistics::{Score, adjust, stratified};
 use crate::terms::{Block, Terms};
-use crate::verdict::{JudgedCell, JudgedPoint, resolved};
+use crate::verdict::{JudgedCell, resolved};
 
 /// Candidates other than the builtin that all sizes of a block may use.
 pub(crate) type Convincing = BTreeMap<Block, BTreeSet<Candidate>>;
@@ -33,7 +34,8 @@ pub(crate) fn convincing_choices(cells: &[JudgedCell], terms: &Terms<'_>) -> Con
         let single = cells.iter().filter(|_| cells.len() == 1).flat_map(JudgedCell::qualified);
         convincing.insert(block(&cells[0]), single.map(|finding| finding.candidate).collect());
         if cells.len() > 1 {
-            competitors.extend(rivals_of(cells, terms));
+            let candidates = cells[0].points.iter().map(|point| point.finding.candidate);
+            competitors.extend(candidates.filter_map(|candidate| BlockCandidate::new(cells, candidate, terms)));
         }
     }
     let q_values = adjust(competitors.iter().map(|competitor| competitor.p_value));
@@ -53,37 +55,29 @@ fn block(cell: &JudgedCell) -> Block {
 struct BlockCandidate {
     block: Block,
     candidate: Candidate,
-    /// Gain over all cells; gains below the resolution of the clock count as none.
-    gain: f64,
     /// Mean of the log gains in the launch with the smallest mean.
     least_launch: f64,
     /// P value of the test over all cells; missing if a cell has too few visits.
     p_value: Option<f64>,
-    /// True if it is slower than the builtin in a cell.
-    slower: bool,
-    barred: bool,
-}
-
-/// The competitors of a block.
-fn rivals_of(cells: &[JudgedCell], terms: &Terms<'_>) -> Vec<BlockCandidate> {
-    let candidates = cells[0].points.iter().map(|point| point.finding.candidate);
-    let points = |candidate| cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<Vec<_>>>();
-    candidates.filter_map(|candidate| BlockCandidate::new(cells, &points(candidate)?, terms)).collect()
+    /// True if it is neither barred nor slower than the builtin in any cell, and its gain over all cells reaches the threshold.
+    is_eligible: bool,
 }
 
 impl BlockCandidate {
-    /// A competitor from the points of one candidate, one point per cell.
-    fn new(cells: &[JudgedCell], points: &[&JudgedPoint], terms: &Terms<'_>) -> Option<Self> {
+    /// A competitor in all cells of a block.
+    fn new(cells: &[JudgedCell], candidate: Candidate, terms: &Terms<'_>) -> Option<Self> {
         let criteria = terms.criteria;
-        let first = points.first()?;
+        let points: Vec<&JudgedPoint> = cells.iter().map(|cell| cell.judged(candidate)).collect::<Option<_>>()?;
         let mut log_gains = Vec::with_capacity(points.len());
-        let mut slower = false;
-        for JudgedPoint { finding, basis, .. } in points {
+        let mut is_eligible = true;
+        for JudgedPoint { finding, basis, bar, .. } in &points {
             let gain = finding.gain.filter(|_| basis.every_launch)?;
+            // Gains below the resolution of the clock count as none.
             let told = gain.point <= 1.0 || resolved(&finding.time, &gain, criteria);
             log_gains.push(if told { gain.point.ln() } else { 0.0 });
             let stalls = finding.stalls.is_some() && !criteria.accept_stalls;
-            slower |= stalls || is_slower(finding, criteria);
+            // A bar of a layout applies to a single cell.
+            is_eligible &= !stalls && !is_slower(finding, criteria) && bar.is_none();
         }
         // An interrupted launch has only some of the cells, and must still agree.
         let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -94,13 +88,10 @@ impl BlockCandidate {
         let gained = cells.iter().zip(log_gains).map(|(cell, log_gain)| (cell.cell, 0.0, -log_gain));
         Some(Self {
             block: block(cells.first()?),
-            candidate: first.finding.candidate,
-            gain: terms.weights.ratio(gained),
+            candidate,
             least_launch: launches.values().map(mean).min_by(f64::total_cmp)?,
             p_value: scores.map(|scores| stratified(&scores)),
-            slower,
-            // A bar of a layout applies to a single cell.
-            barred: points.iter().any(|point| point.bar.is_some()),
+            is_eligible: is_eligible && terms.weights.ratio(gained) >= 1.0 + criteria.min_gain,
         })
     }
 
@@ -115,7 +106,7 @@ impl BlockCandidate {
             Some(q_value) => q_value <= criteria.error_rate && self.least_launch > 0.0,
             None => terms.statistic.is_summary() && self.least_launch.exp() >= 1.0 + criteria.untested_gain,
         };
-        shown && !self.slower && !self.barred && self.gain >= 1.0 + criteria.min_gain
+        shown && self.is_eligible
     }
 }
 

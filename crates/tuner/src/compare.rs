@@ -7,7 +7,7 @@ use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
 use collrules_rules::registry;
 
-use crate::cells::{PointTimings, of_runs};
+use crate::cells::PointTimings;
 use crate::comparison::difference;
 use crate::error::TunerError;
 use crate::observations::Observations;
@@ -43,7 +43,10 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
     let cells = comparable(before, after, &mut obstacles);
     let (then, now) = (builtin(before)?, builtin(after)?);
     let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
-    let launches: Vec<Replicates> = timed.map(|(cell, now, then)| of_runs(cell, now, then)).collect();
+    let logs =
+        |series: &PointTimings| series.launch_medians().into_iter().map(|(launch, it)| (launch, it.ln())).collect();
+    let replicates = |(cell, now, then)| Replicates { cell: Some(cell), groups: vec![logs(now), logs(then)] };
+    let launches: Vec<Replicates> = timed.map(replicates).collect();
     let tests = test_all(&launches);
     if !cells.is_empty() && tests.iter().all(|test| test.degrees == 0.0) {
         obstacles.push(Limitation::FewLaunches);

@@ -42,7 +42,7 @@ pub fn analyze_among(
         placements.flat_map(|placement| placement.handable(release)).collect();
     let terms = Terms {
         reverted,
-        planned: observations.planned(),
+        planned: &observations.planned,
         weights: observations.weights(),
         handable: &handable,
         layouts,
@@ -120,10 +120,6 @@ fn bound<'a>(placement: &'a Placement, displaced: &'a Displaced) -> impl Fn(Coll
     move |one, other| one != other && !whole(one).is_disjoint(&whole(other))
 }
 
-fn in_cell<'a>(findings: &'a Findings, cell: &CellFinding) -> Option<&'a CellFinding> {
-    findings.cells.iter().find(|other| other.cell == cell.cell)
-}
-
 /// Gain of the rules of a collective over the component that runs its calls without them.
 struct ComponentGain {
     collective: Collective,
@@ -149,29 +145,19 @@ fn judge(
     let sizes = displaced.iter().filter(|((other, _), _)| *other == collective);
     let component = sizes.clone().map(|(_, component)| *component).next().unwrap_or(Component::HAN);
     let ranks: BTreeSet<Ranks> = sizes.map(|((_, ranks), _)| *ranks).collect();
-    let mut judged = ComponentGain {
-        collective,
-        component,
-        ranks,
-        gains: Vec::new(),
-        unknown: 0,
-        shown: 0,
-        min_gain: criteria.min_gain,
-    };
-    let cells = today.cells.iter().filter(|cell| cell.cell.collective == collective);
-    for cell in cells.filter(|cell| judged.ranks.contains(&cell.cell.ranks)).collect::<Vec<_>>() {
-        let in_use = in_cell(tuned, cell).map(|cell| match cell.in_use {
+    let is_own = |cell: &&CellFinding| cell.cell.collective == collective && ranks.contains(&cell.cell.ranks);
+    let cells: Vec<&CellFinding> = today.cells.iter().filter(is_own).collect();
+    let gain = |cell: &CellFinding| {
+        let in_use = match tuned.cells.iter().find(|other| other.cell == cell.cell)?.in_use {
             Choice::BUILTIN => Candidate::Component(Component::TUNED),
             choice => Candidate::Tuned(choice),
-        });
-        let gain = in_use.and_then(|in_use| cell.point(in_use)).and_then(|point| point.gain);
-        match gain {
-            Some(gain) => judged.gains.push(gain.point),
-            None => judged.unknown += 1,
-        }
-        judged.shown += usize::from(matches!(cell.verdict, Verdict::Replace { .. }));
-    }
-    judged
+        };
+        Some(cell.point(in_use)?.gain?.point)
+    };
+    let gains: Vec<f64> = cells.iter().filter_map(|cell| gain(cell)).collect();
+    let unknown = cells.len() - gains.len();
+    let shown = cells.iter().filter(|cell| matches!(cell.verdict, Verdict::Replace { .. })).count();
+    ComponentGain { collective, component, ranks, gains, unknown, shown, min_gain: criteria.min_gain }
 }
 
 impl ComponentGain {
@@ -183,10 +169,6 @@ impl ComponentGain {
 
     fn slower(&self) -> usize {
         self.gains.iter().filter(|gain| **gain * (1.0 + self.min_gain) < 1.0).count()
-    }
-
-    fn mean(&self) -> f64 {
-        geometric_mean(self.gains.iter().copied()).unwrap_or(1.0)
     }
 
     /// The decision on the collective: moved to `coll/tuned` or not, and the other collectives that the setting would
@@ -205,7 +187,7 @@ impl ComponentGain {
             component: self.component,
             ranks: self.ranks.iter().copied().collect(),
             sizes: self.gains.len(),
-            gain: self.mean(),
+            gain: geometric_mean(self.gains.iter().copied()).unwrap_or(1.0),
             stays,
         }
     }

@@ -1,7 +1,6 @@
 //! Errors of an analysis.
 
 use collrules_record::rundir::RunDirError;
-use collrules_rules::hazard::Hazard;
 
 /// Reason why an analysis has no result. Poor data is no error: it leaves the builtin in place, and remarks say so.
 #[derive(Debug, thiserror::Error)]
@@ -36,9 +35,6 @@ pub enum TunerError {
         /// Values that are accepted.
         wanted: &'static str,
     },
-    /// The rules found would break programs. The choice of candidates should prevent this.
-    #[error("collrules made rules that must not be written, please report this: {}", list(.0))]
-    Hazards(Vec<Hazard>),
 }
 
 fn of_unusable(count: usize) -> String {
@@ -47,8 +43,4 @@ fn of_unusable(count: usize) -> String {
         1 => ": the only one was left out because it is zero, negative or not a number".to_owned(),
         _ => format!(": all {count} were left out because they are zero, negative or not a number"),
     }
-}
-
-fn list(hazards: &[Hazard]) -> String {
-    hazards.iter().map(Hazard::to_string).collect::<Vec<_>>().join(" ")
 }

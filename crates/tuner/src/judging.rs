@@ -11,10 +11,10 @@ use collrules_rules::Release;
 pub use crate::analysis::check as check_criteria;
 pub use crate::cells::{CellTimings, PointTimings, Timing, TimingPair, log_gains};
 pub use crate::crossover::{band, crossing};
-pub use crate::evidence::{Basis, Evidence, LEAST_VISITS, weigh, widen};
-pub use crate::neighbours::{GainSite, NeighbourAxis, around};
+pub use crate::evidence::{Basis, JudgedPoint, LEAST_VISITS, weigh, widen};
+pub use crate::neighbours::{GainSite, around};
 pub use crate::statistics::{LaunchLogs, adjust, adjust_cases, common_means, mann_whitney, signed_rank};
-pub use crate::verdict::{JudgedCell, JudgedPoint, judge, judge_cases, lift_bars};
+pub use crate::verdict::{JudgedCell, judge};
 pub use crate::view::Competitors;
 
 use crate::build::build;

@@ -8,16 +8,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::criteria::Criteria;
-use collrules_record::estimate::{Estimate, ratio};
+use collrules_record::estimate::Estimate;
 use collrules_record::findings::{CellInLayout, LaidOut, PointFinding, Verdict};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement, Ranks};
 use collrules_rules::Collective;
 
-use crate::evidence::Basis;
-use crate::statistics::Score;
+use crate::evidence::{Basis, JudgedPoint};
+use crate::statistics::{Score, weighted_mean};
 use crate::terms::Terms;
-use crate::verdict::{JudgedCell, JudgedPoint, decide_again, is_harmless};
+use crate::verdict::{JudgedCell, decide_again, is_harmless};
 
 /// Offset between the launch numbers of two layouts, larger than any number of launches.
 const LAUNCHES: u32 = 1 << 20;
@@ -141,30 +141,15 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> O
     let points: Option<Vec<(&LayoutView<'_>, &JudgedPoint)>> =
         views.iter().map(|view| Some((view, view.point(candidate)?))).collect();
     let points = points?;
-    let mean = |value: &dyn Fn(&JudgedPoint) -> Option<f64>, of_builtin: Option<f64>| {
-        let of = |(view, point): &(&LayoutView<'_>, &JudgedPoint)| match of_builtin {
-            Some(one) if view.is_builtin(candidate) => Some(view.weight * f64::ln(one)),
-            _ => Some(view.weight * value(point)?.ln()),
+    let mean = |value: fn(&JudgedPoint) -> Option<f64>| {
+        let of = |(view, point): &(&LayoutView<'_>, &JudgedPoint)| {
+            if view.is_builtin(candidate) { Some(0.0) } else { Some(view.weight * value(point)?.ln()) }
         };
         points.iter().map(of).sum::<Option<f64>>().map(f64::exp)
     };
-    let time = joined(points.iter().map(|(view, point)| (view.weight, Some(point.finding.time))))?;
-    let mut judged = JudgedPoint {
-        finding: PointFinding {
-            candidate,
-            time,
-            gain: None,
-            expected: None,
-            p_value: None,
-            q_value: None,
-            stalls: points.iter().find_map(|(_, point)| point.finding.stalls),
-        },
-        shortfall: Some(Shortfall::NoGain),
-        basis: Basis::default(),
-        cautious: None,
-        bar: None,
-        risk: false,
-    };
+    let time = weighted_mean(points.iter().map(|(view, point)| (view.weight, Some(point.finding.time))))?;
+    let mut judged = JudgedPoint::new(candidate, time);
+    judged.finding.stalls = points.iter().find_map(|(_, point)| point.finding.stalls);
     if candidate == Candidate::Builtin {
         return Some(judged);
     }
@@ -173,9 +158,9 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> O
     let gains = points
         .iter()
         .map(|(view, point)| (view.weight, if view.is_builtin(candidate) { Some(one) } else { point.finding.gain }));
-    judged.finding.gain = joined(gains);
-    judged.finding.expected = mean(&|point| point.finding.expected, Some(1.0));
-    judged.cautious = mean(&|point| point.cautious, Some(1.0));
+    judged.finding.gain = weighted_mean(gains);
+    judged.finding.expected = mean(|point| point.finding.expected);
+    judged.cautious = mean(|point| point.cautious);
     judged.basis = basis(&points, candidate);
     // One test per layout.
     let tests = others().count() as f64;
@@ -224,24 +209,6 @@ fn shortfall(
     } else {
         risk.map(Shortfall::Risk)
     }
-}
-
-/// The weighted geometric mean, with an interval whose half widths are added in quadrature: layouts were measured
-/// independently.
-fn joined(values: impl Iterator<Item = (f64, Option<Estimate>)>) -> Option<Estimate> {
-    let values: Vec<(f64, Estimate)> = values.map(|(weight, value)| Some((weight, value?))).collect::<Option<_>>()?;
-    let log = values.iter().map(|(weight, value)| weight * value.point.ln()).sum::<f64>();
-    let reach = |end: &dyn Fn(&Estimate) -> Option<f64>| {
-        let square = |(weight, value): &(f64, Estimate)| Some((weight * (end(value)?.ln() - value.point.ln())).powi(2));
-        values.iter().map(square).sum::<Option<f64>>().map(f64::sqrt)
-    };
-    Some(Estimate {
-        point: ratio(log),
-        low: reach(&|value| value.low).map(|reach| ratio(log - reach)),
-        high: reach(&|value| value.high).map(|reach| ratio(log + reach)),
-        level: values.first()?.1.level,
-        samples: values.iter().map(|(_, value)| value.samples).sum(),
-    })
 }
 
 fn basis(points: &[(&LayoutView<'_>, &JudgedPoint)], candidate: Candidate) -> Basis {

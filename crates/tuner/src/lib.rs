@@ -10,20 +10,17 @@
 //! | `view` | timings that count if another component handles the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
 //! | `statistics` | tests, variances, and the correction for many tests |
-//! | `evidence` | evidence for each candidate in a cell, by medians or means |
-//! | `stalls` | rare slow calls, which a median does not show |
+//! | `evidence` | evidence for each candidate in a cell, by medians or means; rare slow calls, which a median does not show |
 //! | `neighbours` | correction of gains by those at neighbouring sizes |
-//! | `bars` | candidates that must not be chosen, however fast |
-//! | `verdict` | the replacement of the builtin in a cell, or the reason for none |
+//! | `verdict` | the replacement of the builtin in a cell, or the reason for none; candidates that must not be chosen, however fast |
 //! | `crossover` | sizes between measured ones at which the choice changes |
 //! | `common` | one choice for all message sizes that must share one |
 //! | `table` | the rule table as an exact optimisation |
 //! | `build` | from verdicts to the rule table |
 //! | `tree` | the table with its evidence |
-//! | `alternatives` | rules under other assumptions |
 //! | [`mod@refine`] | sizes to measure next |
 //! | `remarks` | remarks for the reader |
-//! | `analysis` | all of it in order |
+//! | `analysis` | all of it in order, and rules under other assumptions |
 //! | [`judging`] | timings, evidence and verdicts for what judges other candidates |
 //! | `components` | rules for calls that another component than `coll/tuned` handles |
 //! | [`mod@drift`] | changes of the default's times since a run |
@@ -34,9 +31,7 @@
 //! | [`results`] | results that only reports read |
 //! | [`repair`] | ranges to revert because a rules file is slower there |
 
-mod alternatives;
 mod analysis;
-mod bars;
 mod build;
 mod cells;
 mod common;
@@ -57,7 +52,6 @@ pub mod refine;
 mod remarks;
 pub mod repair;
 pub mod results;
-mod stalls;
 mod statistics;
 mod table;
 mod terms;
@@ -67,7 +61,7 @@ mod verdict;
 mod view;
 mod weights;
 
-pub use analysis::{analyze, analyze_under};
+pub use analysis::analyze;
 pub use compare::compare;
 pub use components::analyze_among;
 pub use error::TunerError;

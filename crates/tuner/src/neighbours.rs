@@ -11,7 +11,8 @@ use collrules_record::estimate::{mean, median, medians, robust_deviation};
 use collrules_record::findings::Statistic;
 use collrules_record::{Candidate, Cell};
 
-use crate::evidence::Evidence;
+use crate::cells::CellTimings;
+use crate::evidence::JudgedPoint;
 
 /// Largest part of the log gain of an average that can be luck after one launch. Larger surprises are real, such as a
 /// switch of protocol. Fitted to two clusters (RESULTS.md, Single values).
@@ -19,16 +20,6 @@ const LARGEST_LUCK: f64 = 0.14;
 
 /// Largest part of the gain of samples that can be luck, in standard errors.
 const LARGEST_ERROR: f64 = 2.0;
-
-/// Gain of a candidate after correction by its neighbours.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Belief {
-    /// Expected gain, builtin time over candidate time: an estimate for users, not the luckiest value.
-    pub(crate) expected: f64,
-    /// The smaller of the gain itself and its mean with its neighbours'. Single values are judged by it: neighbours can
-    /// reject a candidate, but not qualify it.
-    pub(crate) cautious: f64,
-}
 
 /// A log gain and where it was measured.
 #[derive(Clone, Copy, Debug)]
@@ -41,24 +32,11 @@ pub struct GainSite {
     pub log_gain: f64,
 }
 
-/// Direction in which neighbours are searched.
-#[derive(Clone, Copy, Debug)]
-pub enum NeighbourAxis {
-    /// Communicator sizes, for one message size.
-    Ranks,
-    /// Message sizes, for one communicator size.
-    Bytes,
-}
-
 /// For each site, the mean log gain of its candidate at the next smaller and next larger size, or at the only one that
-/// exists; none without neighbours.
-pub fn around(sites: &[GainSite], along: NeighbourAxis) -> Vec<Option<f64>> {
+/// exists; none without neighbours. `place` returns the row of a cell, and its size within the row.
+pub fn around(sites: &[GainSite], place: fn(Cell) -> (u64, u64)) -> Vec<Option<f64>> {
     let key = |site: &GainSite| {
-        let (ranks, bytes) = (u64::from(site.cell.ranks.0), site.cell.bytes.0);
-        let (row, size) = match along {
-            NeighbourAxis::Ranks => (bytes, ranks),
-            NeighbourAxis::Bytes => (ranks, bytes),
-        };
+        let (row, size) = place(site.cell);
         ((site.cell.collective, site.candidate, row), size)
     };
     let mut order: Vec<usize> = (0..sites.len()).collect();
@@ -74,34 +52,33 @@ pub fn around(sites: &[GainSite], along: NeighbourAxis) -> Vec<Option<f64>> {
     means
 }
 
-/// Beliefs in the order of the evidence; none without a gain. Cells are ordered by collective.
-pub(crate) fn beliefs(cells: &[Cell], evidence: &[Vec<Evidence>], statistic: Statistic) -> Vec<Vec<Option<Belief>>> {
-    let mut beliefs: Vec<Vec<Option<Belief>>> = evidence.iter().map(|points| vec![None; points.len()]).collect();
-    let (mut sites, mut points) = (Vec::new(), Vec::new());
-    for (cell, (at, own)) in cells.iter().zip(evidence).enumerate() {
-        for (place, evidence) in own.iter().enumerate().filter(|(_, own)| own.candidate != Candidate::Builtin) {
-            let Some(gain) = evidence.gain else { continue };
-            sites.push(GainSite { cell: *at, candidate: evidence.candidate, log_gain: gain.point.ln() });
-            points.push((cell, place, evidence));
-        }
-    }
-    let by_bytes = around(&sites, NeighbourAxis::Bytes);
-    let near: Vec<Option<f64>> =
-        around(&sites, NeighbourAxis::Ranks).into_iter().zip(by_bytes).map(|(ranks, bytes)| ranks.or(bytes)).collect();
+/// Sets the gains of points after correction by their neighbours: the expected gain is an estimate for users, not the luckiest
+/// value; the cautious one is the smaller of the gain itself and its mean with its neighbours'. Single values are judged by it:
+/// neighbours can reject a candidate, but not qualify it. Cells are ordered by collective.
+pub(crate) fn correct(cells: &[CellTimings], points: &mut [Vec<JudgedPoint>], statistic: Statistic) {
+    let all = cells.iter().zip(points).flat_map(|(cell, own)| own.iter_mut().map(|point| (cell.cell, point)));
+    let gained = all.filter_map(|(cell, point)| {
+        let (candidate, log_gain) = (point.finding.candidate, point.finding.gain?.point.ln());
+        Some((GainSite { cell, candidate, log_gain }, point))
+    });
+    let (sites, points): (Vec<GainSite>, Vec<&mut JudgedPoint>) = gained.unzip();
+    let by_bytes = around(&sites, |cell| (cell.ranks.0.into(), cell.bytes.0));
+    let near: Vec<Option<f64>> = around(&sites, |cell| (cell.bytes.0, cell.ranks.0.into()))
+        .into_iter()
+        .zip(by_bytes)
+        .map(|(ranks, bytes)| ranks.or(bytes))
+        .collect();
     let luck: Vec<f64> = if statistic.is_summary() {
-        let launches = points.iter().map(|(.., evidence)| evidence.basis.launches.len());
+        let launches = points.iter().map(|point| point.basis.launches.len());
         sites.iter().zip(&near).zip(launches).map(|((site, near), launches)| luck(site, *near, launches)).collect()
     } else {
-        let errors: Vec<f64> = points.iter().map(|(.., evidence)| evidence.basis.deviation).collect();
+        let errors: Vec<f64> = points.iter().map(|point| point.basis.deviation).collect();
         luck_of_samples(&sites, &near, &errors)
     };
-    for (((cell, place, _), site), (near, luck)) in points.into_iter().zip(&sites).zip(near.iter().zip(luck)) {
-        beliefs[cell][place] = Some(Belief {
-            expected: (site.log_gain - luck).exp(),
-            cautious: (site.log_gain - surprise(site, *near) / 2.0).exp(),
-        });
+    for ((point, site), (near, luck)) in points.into_iter().zip(&sites).zip(near.iter().zip(luck)) {
+        point.finding.expected = Some((site.log_gain - luck).exp());
+        point.cautious = Some((site.log_gain - surprise(site, *near) / 2.0).exp());
     }
-    beliefs
 }
 
 /// Excess of a log gain over that of its neighbours.
@@ -177,8 +154,14 @@ mod tests {
     fn neighbours_are_the_nearest_sizes_of_the_same_candidate() {
         let sites =
             [site(1, 16, 8, 4.0), site(1, 2, 8, 1.0), site(1, 4, 8, 2.0), site(2, 4, 8, 9.0), site(1, 4, 16, 7.0)];
-        assert_eq!(around(&sites, NeighbourAxis::Ranks), [Some(2.0), Some(2.0), Some(2.5), None, None]);
-        assert_eq!(around(&sites, NeighbourAxis::Bytes), [None, None, Some(7.0), None, Some(2.0)]);
+        assert_eq!(
+            around(&sites, |cell| (cell.bytes.0, cell.ranks.0.into())),
+            [Some(2.0), Some(2.0), Some(2.5), None, None]
+        );
+        assert_eq!(
+            around(&sites, |cell| (cell.ranks.0.into(), cell.bytes.0)),
+            [None, None, Some(7.0), None, Some(2.0)]
+        );
     }
 
     #[test]

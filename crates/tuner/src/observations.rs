@@ -1,18 +1,19 @@
 //! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::error::Error;
 use std::io::Cursor;
 use std::path::Path;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use collrules_record::findings::Statistic;
-use collrules_record::rundir::check_head;
-use collrules_record::sample::{COLUMNS, EndReason, TableTiming, check_time};
+use collrules_record::rundir::{check_head, samples_text};
+use collrules_record::sample::{COLUMNS, EndReason, TableTiming, TimedRow, check_time};
 use collrules_record::{Bytes, Candidate, Cell, Pattern, Ranks, Seconds};
-use collrules_rules::Collective;
 use polars::prelude::*;
 
-use crate::cells::{CellTimings, Ends, PointTimings, Timing, by_cell};
+use crate::cells::{CellTimings, PointTimings, Timing};
 use crate::error::TunerError;
 use crate::view::{Competitors, View};
 use crate::weights::{Weights, normalized};
@@ -27,8 +28,10 @@ pub struct Observations {
     ends: Vec<PointEnd>,
     statistic: Statistic,
     left_out: usize,
-    expected_launches: u32,
-    planned: Vec<Cell>,
+    /// The planned number of launches; 0 if it is unknown.
+    pub(crate) expected_launches: u32,
+    /// The planned cells; empty if they are unknown.
+    pub(crate) planned: Vec<Cell>,
     weights: BTreeMap<Cell, f64>,
 }
 
@@ -69,30 +72,11 @@ impl Observations {
 
     /// Reads the timings of a foreign table: one value per launch, over calls and ranks as the statistic says.
     pub fn from_timings(timings: &[TableTiming], statistic: Statistic) -> Result<Self, TunerError> {
-        let mut texts = HashMap::new();
-        for timing in timings {
-            texts.entry(timing.candidate).or_insert_with(|| timing.candidate.to_string());
-        }
-        let candidates = timings.iter().map(|timing| texts.get(&timing.candidate).map(String::as_str));
-        let candidates = Categorical32Chunked::from_str_iter("candidate".into(), text_once(), candidates)?;
-        let collectives = timings.iter().map(|timing| Some(timing.cell.collective.name()));
-        let collectives = Categorical32Chunked::from_str_iter("collective".into(), text_once(), collectives)?;
-        let column = |name: &str, value: fn(&TableTiming) -> u32| {
-            UInt32Chunked::from_iter_values(name.into(), timings.iter().map(value)).into_column()
+        let row = |timing: &TableTiming| {
+            let &TableTiming { cell, candidate, launch, time } = timing;
+            TimedRow { launch, round: 0, cell, candidate, max: Some(time), min: None, mean: Some(time) }
         };
-        let bytes = timings.iter().map(|timing| timing.cell.bytes.0);
-        let seconds = timings.iter().map(|timing| timing.time.0);
-        let columns = vec![
-            collectives.into_series().into_column(),
-            column("comm_size", |timing| timing.cell.ranks.0),
-            UInt64Chunked::from_iter_values("message_bytes".into(), bytes).into_column(),
-            candidates.into_series().into_column(),
-            column("launch", |timing| timing.launch),
-            column("visit", |_| 0),
-            column("round", |_| 0),
-            Float64Chunked::from_iter_values("seconds".into(), seconds).into_column(),
-        ];
-        Self::new(DataFrame::new(timings.len(), columns)?, Vec::new(), statistic)
+        Self::from_samples_of(&samples_text(timings.iter().map(row)), statistic)
     }
 
     /// Sets the planned number of launches, so that a remark can name launches without timings.
@@ -110,22 +94,17 @@ impl Observations {
     /// The timings of launches without a rules file, and those of launches with one, if there are any.
     pub fn apart_from_rules(self) -> Result<(Self, Option<Self>), TunerError> {
         let candidates = self.frame.column("candidate")?.cat32()?;
-        let Some(rules) = candidates.get_mapping().get_cat(&Candidate::Rules.to_string()) else {
-            return Ok((self, None));
-        };
+        let rules = candidates.get_mapping().get_cat(&Candidate::Rules.to_string());
         let rows = candidates.physical().iter().zip(self.whole("launch")?);
-        let mut under: BTreeSet<u32> =
-            rows.filter(|(code, _)| *code == Some(rules)).map(|(_, launch)| *launch).collect();
+        let under_rules = rows.filter(|(code, _)| rules.is_some() && *code == rules);
+        let mut under: BTreeSet<u32> = under_rules.map(|(_, launch)| *launch).collect();
         if under.is_empty() {
             return Ok((self, None));
         }
         // Launches in which all calls under the file failed have no timings of them.
         let failed = self.ends.iter().filter(|(_, (_, candidate), _)| *candidate == Candidate::Rules);
         under.extend(failed.map(|(launch, ..)| *launch));
-        let ended = self.ends.iter().map(|(launch, ..)| launch);
-        let all: BTreeSet<u32> = self.whole("launch")?.iter().chain(ended).copied().collect();
-        let of = |launches: &mut dyn Iterator<Item = &u32>| self.of_launches(&launches.copied().collect::<Vec<_>>());
-        Ok((of(&mut all.difference(&under))?, Some(of(&mut under.iter())?)))
+        Ok((self.of_launches(|it| !under.contains(&it))?, Some(self.of_launches(|it| under.contains(&it))?)))
     }
 
     /// Sets the times that programs spend in cells, as weights for choices that cells must share.
@@ -139,13 +118,12 @@ impl Observations {
         Weights(&self.weights)
     }
 
-    /// The timings of these launches, with the points that ended early in them.
-    pub fn of_launches(&self, launches: &[u32]) -> Result<Self, TunerError> {
-        let wanted: BooleanChunked =
-            self.whole("launch")?.iter().map(|launch| Some(launches.contains(launch))).collect();
+    /// The timings of the wanted launches, with the points that ended early in them.
+    pub fn of_launches(&self, is_wanted: impl Fn(u32) -> bool) -> Result<Self, TunerError> {
+        let wanted: BooleanChunked = self.whole("launch")?.iter().map(|launch| Some(is_wanted(*launch))).collect();
         let mut frame = self.frame.filter(&wanted)?;
         frame.rechunk_mut();
-        let ends = self.ends.iter().filter(|(launch, ..)| launches.contains(launch)).cloned().collect();
+        let ends = self.ends.iter().filter(|(launch, ..)| is_wanted(*launch)).cloned().collect();
         Ok(Self { frame, ends, ..self.clone() })
     }
 
@@ -169,36 +147,37 @@ impl Observations {
         self.left_out
     }
 
-    /// Returns the planned number of launches; 0 if it is unknown.
-    pub(crate) fn expected_launches(&self) -> u32 {
-        self.expected_launches
-    }
-
-    /// Returns the planned cells; empty if they are unknown.
-    pub(crate) fn planned(&self) -> &[Cell] {
-        &self.planned
-    }
-
     /// The timings of these candidates and the builtin, by cell, in the order of measurement.
     pub fn cells_with(&self, competitors: Competitors) -> Result<Vec<CellTimings>, TunerError> {
         self.cells_in(&View { competitors, ..View::default() })
     }
 
-    /// The timings that count in a view, by cell and by the candidate that they count for.
+    /// The timings that count in a view, by cell and by the candidate that they count for. Cells in which every candidate
+    /// failed are included.
     pub(crate) fn cells_in(&self, view: &View) -> Result<Vec<CellTimings>, TunerError> {
-        let mut ends = Ends::default();
+        let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
+        for (cell, series) in self.points(view)? {
+            cells.entry(cell).or_insert_with(|| CellTimings::new(cell)).series.push(series);
+        }
         for (_, (cell, candidate), ended) in &self.ends {
             let Some(candidate) = view.counts_as(*cell, *candidate) else { continue };
             match ended {
                 EndReason::Disqualified(why) => {
-                    ends.disqualified.entry((*cell, candidate)).or_insert_with(|| why.clone());
+                    let timings = cells.entry(*cell).or_insert_with(|| CellTimings::new(*cell));
+                    let is_first = timings.failure(candidate).is_none();
+                    timings.disqualified.extend(is_first.then(|| (candidate, why.clone())));
                 }
+                // A cell without timings gives no information.
                 EndReason::Dropped(_) => {
-                    ends.dropped.insert((*cell, candidate));
+                    cells.get_mut(cell).map(|timings| timings.dropped.insert(candidate));
                 }
             }
         }
-        Ok(by_cell(self.points(view)?, &ends))
+        for cell in cells.values_mut() {
+            cell.series.sort_unstable_by_key(|series| series.candidate);
+            cell.disqualified.sort_by_key(|(candidate, _)| *candidate);
+        }
+        Ok(cells.into_values().collect())
     }
 
     /// The timings of each point, in no particular order of points.
@@ -216,7 +195,7 @@ impl Observations {
         let point = |group: GroupsIndicator<'_>| {
             let first = group.first() as usize;
             let cell = Cell {
-                collective: collective(text_at(collectives, first))?,
+                collective: parse(text_at(collectives, first))?,
                 ranks: Ranks(ranks[first]),
                 bytes: Bytes(bytes[first]),
             };
@@ -329,11 +308,11 @@ fn ends(rows: &DataFrame) -> Result<Vec<PointEnd>, TunerError> {
     let launches = rows.column("launch")?.u32()?;
     let mut ends = Vec::new();
     for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
-        let ended: EndReason = ended.unwrap_or_default().parse().map_err(to_samples_error)?;
+        let ended: EndReason = parse(ended.unwrap_or_default())?;
         let (Some(launch), Some(ranks), Some(bytes)) = (launches.get(row), ranks.get(row), bytes.get(row)) else {
             return Err(TunerError::Samples(format!("the point that ended with `{ended}` lacks its launch or sizes")));
         };
-        let collective = collective(text_at(collectives, row))?;
+        let collective = parse(text_at(collectives, row))?;
         let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
         ends.push((launch, (cell, parse(text_at(candidates, row))?), ended));
     }
@@ -346,16 +325,8 @@ fn text_at(column: &Categorical32Chunked, row: usize) -> &str {
     code.and_then(|code| column.get_mapping().cat_to_str(code)).unwrap_or_default()
 }
 
-fn collective(name: &str) -> Result<Collective, TunerError> {
-    name.parse().map_err(to_samples_error)
-}
-
-fn parse(candidate: &str) -> Result<Candidate, TunerError> {
-    candidate.parse().map_err(to_samples_error)
-}
-
-fn to_samples_error(error: impl std::error::Error) -> TunerError {
-    TunerError::Samples(error.to_string())
+fn parse<T: FromStr<Err: Error>>(text: &str) -> Result<T, TunerError> {
+    text.parse().map_err(|error: T::Err| TunerError::Samples(error.to_string()))
 }
 
 #[cfg(test)]

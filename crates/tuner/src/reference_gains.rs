@@ -6,81 +6,61 @@
 
 use std::collections::BTreeMap;
 
-use collrules_program::Reference;
-use collrules_record::criteria::{Criteria, Middle};
+use collrules_record::criteria::Criteria;
 use collrules_record::estimate::median;
+use collrules_record::findings::Statistic;
 use collrules_record::remark::Remark;
 use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 
-use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
+use crate::cells::{CellTimings, PointTimings};
 use crate::error::TunerError;
-use crate::evidence::LEAST_VISITS;
+use crate::evidence::{JudgedPoint, weigh};
 use crate::observations::Observations;
-use crate::statistics::{adjust, signed_rank};
+use crate::statistics::adjust;
 use crate::view::Competitors;
-
-/// A reference algorithm compared with the fastest algorithm of the library.
-struct ReferenceGain {
-    cell: Cell,
-    reference: Reference,
-    /// The library's time over the reference algorithm's.
-    gain: Estimate,
-    every_launch: bool,
-    p_value: f64,
-}
 
 /// Compares the reference algorithms with the library; empty if none was timed.
 pub fn reference_gains(observations: &Observations, criteria: Criteria) -> Result<Vec<Remark>, TunerError> {
     let cells = observations.cells_with(Competitors::WithReferences)?;
-    let gains: Vec<ReferenceGain> = cells.iter().flat_map(|cell| gains(cell, criteria)).collect();
-    if gains.is_empty() {
+    let of_cell = |cell: &CellTimings| {
+        let points = against_fastest(cell, observations.statistic(), criteria).into_iter();
+        points.map(|point| (cell.cell, point)).collect::<Vec<_>>()
+    };
+    let points: Vec<(Cell, JudgedPoint)> = cells.iter().flat_map(of_cell).collect();
+    if points.is_empty() {
         return Ok(Vec::new());
     }
-    let q_values = adjust(gains.iter().map(|gain| Some(gain.p_value)));
-    let mut ahead: BTreeMap<(Collective, Reference), Vec<&ReferenceGain>> = BTreeMap::new();
-    for (gain, q_value) in gains.iter().zip(q_values) {
-        let shown = q_value.is_some_and(|q| q <= criteria.error_rate) && gain.every_launch;
-        let enough = gain.gain.point >= 1.0 + criteria.min_gain && gain.gain.low.is_some_and(|low| low > 1.0);
-        if shown && enough {
-            ahead.entry((gain.cell.collective, gain.reference)).or_default().push(gain);
+    let q_values = adjust(points.iter().map(|(_, point)| point.finding.p_value));
+    let mut ahead: BTreeMap<(Collective, Candidate), Vec<(Cell, Estimate)>> = BTreeMap::new();
+    for ((cell, point), q_value) in points.iter().zip(q_values) {
+        let in_every_launch = point.basis.least_launch_gain().is_some_and(|least| least > 1.0);
+        let shown = q_value.is_some_and(|q| q <= criteria.error_rate) && in_every_launch;
+        let enough = |gain: &Estimate| gain.point >= 1.0 + criteria.min_gain && gain.low.is_some_and(|low| low > 1.0);
+        if let Some(gain) = point.finding.gain.filter(|gain| shown && enough(gain)) {
+            ahead.entry((cell.collective, point.finding.candidate)).or_default().push((*cell, gain));
         }
     }
     if ahead.is_empty() {
         return Ok(vec![Remark::NoReferenceFaster]);
     }
-    let of_reference = |((_, reference), gains): ((Collective, Reference), Vec<&ReferenceGain>)| {
-        let most = gains.iter().max_by(|a, b| a.gain.point.total_cmp(&b.gain.point))?;
-        let reference = Candidate::Reference(reference);
-        Some(Remark::ReferenceFaster { cell: most.cell, reference, sizes: gains.len(), gain: most.gain })
+    let of_reference = |((_, reference), gains): ((Collective, Candidate), Vec<(Cell, Estimate)>)| {
+        let (cell, gain) = gains.iter().max_by(|a, b| a.1.point.total_cmp(&b.1.point)).copied()?;
+        Some(Remark::ReferenceFaster { cell, reference, sizes: gains.len(), gain })
     };
     Ok(ahead.into_iter().filter_map(of_reference).collect())
 }
 
-/// The reference algorithms of a cell.
-fn gains(cell: &CellTimings, criteria: Criteria) -> Vec<ReferenceGain> {
-    let time = |series: &PointTimings| median(&mut series.seconds());
-    let offered = |series: &&PointTimings| !matches!(series.candidate, Candidate::Reference(_) | Candidate::Rules);
-    let timed = cell.series.iter().filter(offered).filter_map(|series| Some((series, time(series)?)));
+/// The reference algorithms of a cell with enough visits for a test, against the library's fastest algorithm.
+fn against_fastest(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Vec<JudgedPoint> {
+    let is_reference = |series: &PointTimings| matches!(series.candidate, Candidate::Reference(_));
+    let offered = cell.series.iter().filter(|it| !is_reference(it) && it.candidate != Candidate::Rules);
+    let timed = offered.filter_map(|series| Some((series, median(&mut series.seconds())?)));
     let Some((best, _)) = timed.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
-    let one = |series: &PointTimings| {
-        let Candidate::Reference(reference) = series.candidate else { return None };
-        let pairs = series.pairs(best);
-        let gains = |key: fn(&TimingPair) -> (u32, u32)| -> Vec<f64> {
-            log_gains(&pairs, Middle::Median, key).into_iter().map(|(_, gain)| gain).collect()
-        };
-        let visits = gains(TimingPair::visit);
-        if visits.len() < LEAST_VISITS {
-            return None;
-        }
-        let losses: Vec<f64> = visits.iter().map(|gain| -gain).collect();
-        Some(ReferenceGain {
-            cell: cell.cell,
-            reference,
-            gain: Estimate::median(&visits, criteria.level)?.exp(),
-            every_launch: gains(|pair| (pair.launch, 0)).iter().all(|gain| *gain > 0.0),
-            p_value: signed_rank(&losses),
-        })
-    };
-    cell.series.iter().filter_map(one).collect()
+    let best = PointTimings { candidate: Candidate::Builtin, ..best.clone() };
+    let references = cell.series.iter().filter(|series| is_reference(series)).cloned();
+    let series = std::iter::once(best).chain(references).collect();
+    let mut points = weigh(&CellTimings { series, ..CellTimings::new(cell.cell) }, statistic, criteria);
+    points.retain(|point| point.finding.p_value.is_some());
+    points
 }

@@ -141,12 +141,7 @@ fn proposal(
     }
     let at = |cell: Cell| findings.cells.iter().find(|finding| finding.cell == cell);
     let (low, high) = (at(ends.0)?, at(ends.1)?);
-    let mut candidates = vec![Candidate::Builtin];
-    for candidate in [below, above] {
-        if !candidates.contains(&candidate) {
-            candidates.push(candidate);
-        }
-    }
+    let candidates = BTreeSet::from([Candidate::Builtin, below, above]).into_iter().collect();
     let difference = |finding: &CellFinding| Some(log_time(finding, above)? - log_time(finding, below)?);
     // If one of the two choices was not timed at one end, the difference at the other end is used.
     let (d, e) = match (difference(low), difference(high)) {

@@ -12,8 +12,9 @@ use collrules_rules::Collective;
 
 use crate::build::TableBuild;
 use crate::cells::CellTimings;
+use crate::evidence::JudgedPoint;
 use crate::terms::{Block, Terms};
-use crate::verdict::{JudgedCell, JudgedPoint};
+use crate::verdict::JudgedCell;
 
 /// Remarks on data, candidates and rules, in this order.
 pub(crate) fn remarks(cells: &[JudgedCell], built: &TableBuild, left_out: usize, terms: &Terms<'_>) -> Vec<Remark> {
@@ -68,17 +69,23 @@ fn without_builtin(cells: &[JudgedCell]) -> Vec<Remark> {
 
 /// Candidates that failed, by collective and communicator size.
 fn failures(cells: &[JudgedCell]) -> impl Iterator<Item = Remark> {
-    let mut failed: BTreeMap<_, (Cell, &String, usize)> = BTreeMap::new();
-    for cell in cells {
-        for (candidate, why) in &cell.disqualified {
-            let key = (cell.cell.collective, cell.cell.ranks, *candidate);
-            failed.entry(key).and_modify(|failed| failed.2 += 1).or_insert((cell.cell, why, 0));
-        }
-    }
-    failed.into_iter().map(|((.., candidate), (cell, why, others))| {
+    let failures = cells.iter().flat_map(|cell| cell.disqualified.iter().map(|(it, why)| (cell.cell, *it, why)));
+    first_of_each(failures).map(|(cell, candidate, why, others)| {
         let why = why.clone();
         Remark::Failed { cell, candidate, others, why }
     })
+}
+
+/// The first cell of each candidate for a collective and communicator size, with a property of it and the number of others.
+fn first_of_each<T>(
+    found: impl Iterator<Item = (Cell, Candidate, T)>,
+) -> impl Iterator<Item = (Cell, Candidate, T, usize)> {
+    let mut first: BTreeMap<(Block, Candidate), (Cell, Candidate, T, usize)> = BTreeMap::new();
+    for (cell, candidate, of_cell) in found {
+        let known = first.entry(((cell.collective, cell.ranks), candidate));
+        known.and_modify(|first| first.3 += 1).or_insert((cell, candidate, of_cell, 0));
+    }
+    first.into_values()
 }
 
 /// Candidates that were faster than the builtin and must not be chosen for a reason other than a failure.
@@ -104,23 +111,11 @@ fn barred(cells: &[JudgedCell]) -> impl Iterator<Item = Remark> {
 
 /// Candidates with the better median whose rare slow calls make them slower on average.
 fn stalling(cells: &[JudgedCell]) -> impl Iterator<Item = Remark> {
-    let mut found = BTreeMap::new();
-    for cell in cells {
-        for point in &cell.points {
-            // Others are not chosen anyway.
-            let wins = matches!(point.shortfall, None | Some(Shortfall::Stalls(_)));
-            if let Some(stalls) = point.finding.stalls.filter(|_| wins) {
-                let key = (cell.cell.collective, cell.cell.ranks, point.finding.candidate);
-                found.entry(key).and_modify(|found: &mut (_, _, usize)| found.2 += 1).or_insert((cell.cell, stalls, 0));
-            }
-        }
-    }
-    found.into_iter().map(|((.., candidate), (cell, stalls, others))| Remark::Stalls {
-        cell,
-        candidate,
-        others,
-        stalls,
-    })
+    let points = cells.iter().flat_map(|cell| cell.points.iter().map(|point| (cell.cell, point)));
+    // Others are not chosen anyway.
+    let wins = points.filter(|(_, point)| matches!(point.shortfall, None | Some(Shortfall::Stalls(_))));
+    let found = wins.filter_map(|(cell, point)| Some((cell, point.finding.candidate, point.finding.stalls?)));
+    first_of_each(found).map(|(cell, candidate, stalls, others)| Remark::Stalls { cell, candidate, others, stalls })
 }
 
 /// Consequences of having one choice per communicator size.

@@ -36,16 +36,10 @@ pub struct Repair {
 /// Keeps the builtin in cells whose timings select a reverted choice.
 pub(crate) fn keep_reverted(cells: &mut [JudgedCell], terms: &Terms<'_>) {
     for cell in cells.iter_mut().filter(|cell| cell.verdict.candidate() != Candidate::Builtin) {
-        let at = cell.cell.lookup_bytes(terms.release);
-        if terms.reverted.iter().any(|range| covers(range, cell.cell.collective, cell.cell.ranks, at)) {
+        if terms.is_reverted(cell.cell) {
             cell.verdict = Verdict::Keep { why: KeepReason::NotConfirmed };
         }
     }
-}
-
-/// Returns true if calls with this number of ranks and lookup bytes are reverted.
-pub(crate) fn covers(range: &RevertedRange, collective: Collective, ranks: Ranks, at: u64) -> bool {
-    range.collective == collective && range.ranks.holds(ranks) && within(range.lookup.0, range.lookup.1, at)
 }
 
 /// The rules of both files.
@@ -85,29 +79,26 @@ pub struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    fn reaches(&self, cell: Cell) -> bool {
-        self.freed.contains(&cell.collective) || (self.below)(cell) || !(self.inside)(cell).is_empty()
-    }
-
-    /// Returns the ranges to revert for a cell that is slower although it has no rule: those of the nearest cause.
+    /// Returns the ranges to revert for a cell that is slower although it has no rule: those of the nearest cause. None if the
+    /// tuning does not reach it.
     fn ranges(&self, cell: Cell) -> Vec<RevertedRange> {
         let inside = (self.inside)(cell);
+        let whole = |collective, ranks| RevertedRange { collective, ranks, lookup: (0, None) };
         if !inside.is_empty() {
-            let block = |(collective, ranks): (Collective, Ranks)| {
-                let ranks = RankRange { first: ranks.0.into(), end: Some(u64::from(ranks.0) + 1) };
-                RevertedRange { collective, ranks, lookup: (0, None) }
-            };
-            inside.into_iter().map(block).collect()
+            inside.into_iter().map(|(collective, ranks)| whole(collective, only(ranks))).collect()
         } else if (self.below)(cell) {
             vec![RevertedRange::settings(cell.collective)]
+        } else if self.freed.contains(&cell.collective) {
+            vec![whole(cell.collective, RankRange { first: 0, end: None })]
         } else {
-            vec![RevertedRange {
-                collective: cell.collective,
-                ranks: RankRange { first: 0, end: None },
-                lookup: (0, None),
-            }]
+            Vec::new()
         }
     }
+}
+
+/// A single communicator size.
+fn only(ranks: Ranks) -> RankRange {
+    RankRange { first: ranks.0.into(), end: Some(u64::from(ranks.0) + 1) }
 }
 
 /// Counts sizes without a difference in one layout as confirmed if another layout that shares the rules confirmed them,
@@ -172,10 +163,9 @@ pub fn repair(
             repair.cells.extend(ruled.iter().map(|cell| cell.cell).filter(|cell| is_lost(cell.lookup_bytes(*release))));
         }
         for cell in block.iter().filter(|cell| !cell.is_ruled() && cell.verdict == Outcome::Slower) {
-            if reach.reaches(cell.cell) {
-                repair.cells.push(cell.cell);
-                repair.ranges.extend(reach.ranges(cell.cell));
-            }
+            let ranges = reach.ranges(cell.cell);
+            repair.cells.extend((!ranges.is_empty()).then_some(cell.cell));
+            repair.ranges.extend(ranges);
         }
     }
     for cell in round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell) {
@@ -197,8 +187,7 @@ pub fn withdraw(cells: &[Cell], kept: &[Cell], rules: &RuleSet) -> Vec<RevertedR
     let range = |cell: &Cell| {
         let Cell { collective, ranks, .. } = *cell;
         let steps = rules.ruled(collective)?;
-        let at = u64::from(ranks.0);
-        let sizes = rules.han.join(steps.get(at), (collective, ranks), rules.release);
+        let sizes = rules.han.join(steps.get(ranks.0.into()), (collective, ranks), rules.release);
         let here = cell.lookup_bytes(rules.release);
         let alike = kept.iter().filter(|kept| (kept.collective, kept.ranks) == (collective, ranks));
         let span = |kept: &Cell| {
@@ -207,7 +196,7 @@ pub fn withdraw(cells: &[Cell], kept: &[Cell], rules: &RuleSet) -> Vec<RevertedR
             if within(first, end, here) { (at, at.checked_add(1)) } else { (first, end) }
         };
         let lookup = around(&sizes, here, alike.map(span));
-        Some(RevertedRange { collective, ranks: RankRange { first: at, end: Some(at + 1) }, lookup })
+        Some(RevertedRange { collective, ranks: only(ranks), lookup })
     };
     cells.iter().filter_map(range).collect()
 }
@@ -292,12 +281,11 @@ fn around<V: Clone + PartialEq>(
 /// The communicator sizes around one that share its rules, up to the nearest that were validated. HAN delegates for
 /// each communicator size separately.
 fn ranks_around(steps: &RankSteps, han: &HanRules, ranks: Ranks, collective: Collective, round: &Round) -> RankRange {
-    let at = u64::from(ranks.0);
     if han.touches(collective, ranks) {
-        return RankRange { first: at, end: Some(at + 1) };
+        return only(ranks);
     }
     let others = round.cells.iter().filter(|cell| cell.cell.collective == collective);
-    let ranks = others.map(|cell| u64::from(cell.cell.ranks.0));
-    let (first, end) = around(steps, at, ranks.map(|ranks| (ranks, Some(ranks + 1))));
+    let (at, others) = (u64::from(ranks.0), others.map(|cell| u64::from(cell.cell.ranks.0)));
+    let (first, end) = around(steps, at, others.map(|ranks| (ranks, Some(ranks + 1))));
     RankRange { first, end }
 }

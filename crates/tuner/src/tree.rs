@@ -9,7 +9,7 @@ use collrules_rules::hazard::RankRange;
 use collrules_rules::steps::within;
 
 use crate::build::TableBuild;
-use crate::table::{Sizes, gain};
+use crate::table::Sizes;
 use crate::terms::Terms;
 use crate::verdict::JudgedCell;
 
@@ -48,7 +48,7 @@ fn log_gain_in_use(cell: &JudgedCell, built: &TableBuild, terms: &Terms<'_>) -> 
 }
 
 fn log_gain(cell: &JudgedCell, candidate: Candidate) -> Option<f64> {
-    if candidate == Candidate::Builtin { Some(0.0) } else { gain(cell.judged(candidate)?).map(f64::ln) }
+    if candidate == Candidate::Builtin { Some(0.0) } else { Some(cell.point(candidate)?.gain?.point.ln()) }
 }
 
 fn branch(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> CollectiveBranch {

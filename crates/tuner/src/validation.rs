@@ -1,6 +1,6 @@
 //! The result of a rules file in fresh launches: in the calls that decide on its rules, and in other calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::Condition;
@@ -11,6 +11,7 @@ use collrules_record::{CallRule, Cell, Estimate, HanRule};
 use collrules_rules::Choice;
 
 use crate::comparison::{ArmDemand, Compared, SubjectResult, class, decide};
+use crate::statistics::weighted_mean;
 
 /// Properties of a cell that are known before the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +45,29 @@ pub fn describe_round(
     (decided, min_difference): (Condition, f64),
     known: impl Fn(Cell) -> CellFacts,
 ) -> Round {
+    let mut round = describe_subjects(compared, arm, decided, &known, |it| it.verdict);
+    fill_holes(&mut round.cells, min_difference);
+    round.speedup = compared.of(arm).and_then(|result| result.speedup);
+    Round { control: compared.control, apart: compared.apart.clone(), ..round }
+}
+
+/// The subjects of an arm under a condition, with these verdicts.
+fn describe_subjects(
+    compared: &Compared,
+    arm: &Settings,
+    condition: Condition,
+    known: &impl Fn(Cell) -> CellFacts,
+    verdict: impl Fn(&SubjectResult) -> Outcome,
+) -> Round {
     let result = compared.of(arm);
-    let is_decided = |subject: &ArmSubject| subject.condition() == Some(decided);
-    let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_decided(&it.subject));
-    let mut cells: Vec<ValidatedCell> = subjects.filter_map(|it| describe_cell(it, &known, it.verdict)).collect();
-    fill_holes(&mut cells, min_difference);
-    Round {
-        pairs: result.map_or(0, |result| result.pairs),
-        cells,
-        speedup: result.and_then(|result| result.speedup),
-        control: compared.control,
-        apart: compared.apart.clone(),
-        failed: list_failed(compared, arm, is_decided),
-        ..Round::default()
-    }
+    let is_under = |subject: &ArmSubject| subject.condition() == Some(condition);
+    let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_under(&it.subject));
+    let cells = subjects.filter_map(|it| describe_cell(it, known, verdict(it))).collect();
+    let barred = compared.barred.iter().filter(|(_, subject, _)| is_under(subject));
+    let failed = barred.filter_map(|(barred, subject, why)| {
+        Some(FailedCell { cell: subject.cell()?, with: barred == arm, why: why.clone() })
+    });
+    Round { pairs: result.map_or(0, |result| result.pairs), cells, failed: failed.collect(), ..Round::default() }
 }
 
 /// Decides sizes that are undecided between two for which the same choice is faster, with what these show: speedups are
@@ -67,15 +77,10 @@ fn fill_holes(cells: &mut [ValidatedCell], min_difference: f64) {
     let before = cells.to_vec();
     let holes = before.windows(3).zip(cells.iter_mut().skip(1)).filter(|(around, _)| is_hole(around));
     for (around, hole) in holes {
-        let weights = [0.25, 0.5, 0.25];
-        let log = |cell: &ValidatedCell| cell.speedup.point.ln();
-        let half = |cell: &ValidatedCell| cell.speedup.low.map(|low| log(cell) - low.ln());
-        let point: f64 = around.iter().zip(weights).map(|(cell, weight)| weight * log(cell)).sum();
-        let squares = around.iter().zip(weights).map(|(cell, weight)| Some((weight * half(cell)?).powi(2)));
-        let Some(half) = squares.sum::<Option<f64>>().map(f64::sqrt) else { continue };
-        if point > half && point >= min_difference.ln_1p() {
-            let (low, high) = (Some(point - half), Some(point + half));
-            hole.speedup = Estimate { point, low, high, ..hole.speedup }.exp();
+        let weighed = around.iter().zip([0.25, 0.5, 0.25]).map(|(cell, weight)| (weight, Some(cell.speedup)));
+        let mean = weighted_mean(weighed).filter(|mean| mean.low.is_some_and(|low| low > 1.0));
+        if let Some(mean) = mean.filter(|mean| mean.point >= 1.0 + min_difference) {
+            hole.speedup = Estimate { samples: hole.speedup.samples, ..mean };
             hole.verdict = Outcome::Faster;
         }
     }
@@ -98,23 +103,19 @@ pub fn describe_check(
     (ruled, max_loss): (&[Cell], f64),
     known: impl Fn(Cell) -> CellFacts,
 ) -> Check {
-    let result = compared.of(arm);
-    let is_under = |subject: &ArmSubject| subject.condition() == Some(condition);
-    let subjects: Vec<&SubjectResult> =
-        result.iter().flat_map(|result| &result.subjects).filter(|it| is_under(&it.subject)).collect();
     let outcome = |it: &SubjectResult| match it.guard {
         Guard::Lost => Outcome::Slower,
         Guard::Passed if it.speedup.low.is_some_and(|low| low > 1.0) => Outcome::Faster,
         Guard::Passed => Outcome::Same,
         Guard::Undecided => Outcome::Undecided,
     };
-    let must_exclude = subjects.iter().any(|it| it.demand == ArmDemand::ExcludeLoss);
-    let cells: Vec<ValidatedCell> = subjects.iter().filter_map(|it| describe_cell(it, &known, outcome(it))).collect();
-    let failed = list_failed(compared, arm, is_under);
-    let is_tried =
-        |cell: &Cell| cells.iter().any(|tried| tried.cell == *cell) || failed.iter().any(|failed| failed.cell == *cell);
-    let untried = ruled.iter().copied().filter(|cell| !is_tried(cell)).collect();
-    let round = Round { pairs: result.map_or(0, |result| result.pairs), cells, failed, ..Round::default() };
+    let must_exclude =
+        |it: &SubjectResult| it.subject.condition() == Some(condition) && it.demand == ArmDemand::ExcludeLoss;
+    let must_exclude = compared.of(arm).is_some_and(|result| result.subjects.iter().any(must_exclude));
+    let round = describe_subjects(compared, arm, condition, &known, outcome);
+    let tried = round.cells.iter().map(|it| it.cell).chain(round.failed.iter().map(|it| it.cell));
+    let tried: BTreeSet<Cell> = tried.collect();
+    let untried = ruled.iter().copied().filter(|cell| !tried.contains(cell)).collect();
     Check { condition, round, max_loss, must_exclude, untried }
 }
 
@@ -172,21 +173,11 @@ pub(crate) fn excludes_loss(speedup: Estimate, criteria: ValidationCriteria) -> 
 }
 
 fn mean_of_stretches(one: Estimate, other: Estimate, phases: f64) -> Estimate {
-    let (first, second) = (one.point.ln(), other.point.ln());
-    let half = |it: Estimate| it.low.map(|low| it.point.ln() - low.ln());
-    let point = (first + second) / 2.0;
-    let apart = (first - second).abs() / 2.0;
-    let half = half(one).zip(half(other)).map(|(one, other)| (one.hypot(other) / 2.0).max(apart).max(phases));
-    let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
-    Estimate { point, low, high, samples: one.samples + other.samples, ..one }.exp()
-}
-
-fn list_failed(compared: &Compared, arm: &Settings, wanted: impl Fn(&ArmSubject) -> bool) -> Vec<FailedCell> {
-    let barred = compared.barred.iter().filter(|(_, subject, _)| wanted(subject));
-    let failed = barred.filter_map(|(barred, subject, why)| {
-        Some(FailedCell { cell: subject.cell()?, with: barred == arm, why: why.clone() })
-    });
-    failed.collect()
+    let mean = weighted_mean([one, other].map(|it| (0.5, Some(it)))).unwrap_or(one);
+    let apart = (one.point / other.point).ln().abs() / 2.0;
+    let factor = mean.low.map(|low| (mean.point / low).ln().max(apart).max(phases).exp());
+    let (low, high) = (factor.map(|factor| mean.point / factor), factor.map(|factor| mean.point * factor));
+    Estimate { low, high, ..mean }
 }
 
 fn describe_cell(

@@ -10,33 +10,18 @@ use collrules_record::policy::{Assumption, Assumptions};
 use collrules_record::reason::{Bar, KeepReason, Shortfall};
 use collrules_record::{Candidate, Cell, Placement, Policy};
 use collrules_rules::bits::Keep;
-use collrules_rules::{Choice, Release};
+use collrules_rules::steps::Steps;
+use collrules_rules::table::all_builtin;
+use collrules_rules::{Choice, Release, RuleTable, hazard, registry};
 
-use crate::bars::bar;
 use crate::cells::CellTimings;
-use crate::evidence::{Basis, Evidence, weigh, widen};
-use crate::neighbours::{Belief, beliefs};
-use crate::statistics::{adjust, adjust_cases};
-use crate::terms::Terms;
+use crate::evidence::{JudgedPoint, weigh, widen};
+use crate::neighbours::correct;
+use crate::statistics::adjust;
+use crate::terms::{Block, Terms};
 
 /// Resolution of a time in steps of the clock: a reading is wrong by up to a step at either end of a call.
 const RESOLVED_STEPS: f64 = 2.0;
-
-/// A point with the reason why it does not replace the builtin, if there is one.
-#[derive(Clone, Debug)]
-pub struct JudgedPoint {
-    /// Times, gain and test.
-    pub finding: PointFinding,
-    /// Reason why it does not replace the builtin.
-    pub shortfall: Option<Shortfall>,
-    pub(crate) basis: Basis,
-    /// Its gain after correction by its neighbours; missing if there is no gain.
-    pub(crate) cautious: Option<f64>,
-    /// Reason why it must not be chosen, however fast it is.
-    pub(crate) bar: Option<Bar>,
-    /// True if it may be slower than the builtin in one of several layouts.
-    pub(crate) risk: bool,
-}
 
 /// A cell with its verdict.
 #[derive(Clone, Debug)]
@@ -53,30 +38,9 @@ pub struct JudgedCell {
 
 /// Judges all cells, which are ordered by collective and communicator size.
 ///
-/// The q values account for every test of the analysis, including those of candidates that are not chosen.
+/// `adjusted` returns q values for the p values of each cell, in their order; these account for every test of the analysis,
+/// including those of candidates that are not chosen.
 pub fn judge(
-    cells: Vec<CellTimings>,
-    statistic: Statistic,
-    release: Release,
-    criteria: Criteria,
-    assumptions: Assumptions,
-) -> Vec<JudgedCell> {
-    judge_adjusted(cells, statistic, release, criteria, assumptions, |p_values| adjust(p_values.concat()))
-}
-
-/// Like [`judge`], with q values that limit the share of wrong cells instead of wrong candidates.
-pub fn judge_cases(
-    cells: Vec<CellTimings>,
-    statistic: Statistic,
-    release: Release,
-    criteria: Criteria,
-    assumptions: Assumptions,
-) -> Vec<JudgedCell> {
-    judge_adjusted(cells, statistic, release, criteria, assumptions, |p_values| adjust_cases(p_values).concat())
-}
-
-/// Judges with the q values that `adjusted` gives for the p values of each cell, in their order.
-fn judge_adjusted(
     cells: Vec<CellTimings>,
     statistic: Statistic,
     release: Release,
@@ -84,94 +48,68 @@ fn judge_adjusted(
     assumptions: Assumptions,
     adjusted: impl Fn(&[Vec<Option<f64>>]) -> Vec<Option<f64>>,
 ) -> Vec<JudgedCell> {
-    let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
-    let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
-    widen(&places, &mut evidence);
-    let p_values = |cell: &Vec<Evidence>| cell.iter().map(|evidence| evidence.p_value).collect();
-    let mut q_values = adjusted(&evidence.iter().map(p_values).collect::<Vec<_>>()).into_iter();
-    let beliefs = beliefs(&places, &evidence, statistic);
-    let mut evidence = evidence.into_iter().zip(beliefs);
-    let mut judged = Vec::with_capacity(cells.len());
-    for block in cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
-        let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
-        let failed: BTreeSet<Candidate> = failures.collect();
-        let mut bars: BTreeMap<Candidate, Option<Bar>> = BTreeMap::new();
-        for cell in block {
-            let Cell { collective, ranks, .. } = cell.cell;
-            let mut judge_point = |(evidence, belief): (Evidence, Option<Belief>)| {
-                let q_value = q_values.next().flatten();
-                let bar = bars
-                    .entry(evidence.candidate)
-                    .or_insert_with(|| bar(release, collective, ranks, evidence.candidate, &failed, assumptions));
-                let shortfall = shortfall(&evidence, q_value, belief, bar.as_ref(), statistic, criteria);
-                let Evidence { candidate, time, gain, p_value, stalls, basis } = evidence;
-                let (expected, cautious) = belief.map(|belief| (belief.expected, belief.cautious)).unzip();
-                let finding = PointFinding { candidate, time, gain, expected, p_value, q_value, stalls };
-                JudgedPoint { finding, shortfall, basis, cautious, bar: bar.clone(), risk: false }
-            };
-            let (evidence, beliefs) = evidence.next().unwrap_or_default();
-            let points = evidence.into_iter().zip(beliefs).map(&mut judge_point).collect();
-            let verdict = Verdict::Keep { why: KeepReason::NothingTimed };
-            judged.push(JudgedCell { cell: cell.cell, points, disqualified: cell.disqualified.clone(), verdict });
-        }
-        let start = judged.len() - block.len();
-        decide(&mut judged[start..], criteria);
+    let mut points: Vec<Vec<JudgedPoint>> = cells.iter().map(|cell| weigh(cell, statistic, criteria)).collect();
+    widen(&cells, &mut points);
+    correct(&cells, &mut points, statistic);
+    let p_values = |points: &Vec<JudgedPoint>| points.iter().map(|point| point.finding.p_value).collect();
+    let q_values = adjusted(&points.iter().map(p_values).collect::<Vec<_>>());
+    for (point, q_value) in points.iter_mut().flatten().zip(q_values) {
+        point.finding.q_value = q_value;
+        point.shortfall = shortfall(point, statistic, criteria);
     }
+    let judged = cells.into_iter().zip(points).map(|(CellTimings { cell, disqualified, .. }, points)| {
+        let verdict = Verdict::Keep { why: KeepReason::NothingTimed };
+        JudgedCell { cell, points, disqualified, verdict }
+    });
+    let mut judged: Vec<JudgedCell> = judged.collect();
+    set_bars(&mut judged, release, criteria, assumptions);
     judged
 }
 
-/// Returns the reason why a candidate does not replace the builtin, if there is one.
+/// Judges the cells of a layout, with q values over all candidates.
+pub(crate) fn judge_layout(cells: Vec<CellTimings>, placement: &Placement, terms: &Terms<'_>) -> Vec<JudgedCell> {
+    let Terms { statistic, release, criteria, policy: Policy { assumptions, .. }, .. } = *terms;
+    let adjusted = |p_values: &[Vec<Option<f64>>]| adjust(p_values.concat());
+    let mut judged = judge(cells, statistic, release, criteria, assumptions, adjusted);
+    bar_other_bits(&mut judged, placement, terms);
+    judged
+}
+
+/// Returns the reason why a candidate does not replace the builtin, apart from bars, if there is one.
 ///
 /// It must be timed in every launch of the builtin: a launch without it might contradict. With a test: q within the
 /// error rate, the gain at the threshold, its interval above 1, some gain in every launch. A table of averages without
 /// enough launches for a test can convince by a large gain that its neighbours share, and by some gain in each of its
 /// launches; single calls, which scatter far more, cannot.
-fn shortfall(
-    evidence: &Evidence,
-    q_value: Option<f64>,
-    belief: Option<Belief>,
-    bar: Option<&Bar>,
-    statistic: Statistic,
-    criteria: Criteria,
-) -> Option<Shortfall> {
-    let Some(gain) = evidence.gain else { return Some(Shortfall::NoGain) };
+fn shortfall(point: &JudgedPoint, statistic: Statistic, criteria: Criteria) -> Option<Shortfall> {
+    let PointFinding { time, gain, q_value, stalls, .. } = &point.finding;
+    let Some(gain) = gain else { return Some(Shortfall::NoGain) };
     if gain.point <= 1.0 {
         return Some(Shortfall::NotFaster);
     }
     if gain.point < 1.0 + criteria.min_gain {
         return Some(Shortfall::SmallGain);
     }
-    if !resolved(&evidence.time, &gain, criteria) {
+    if !resolved(time, gain, criteria) {
         return Some(Shortfall::Unresolved);
     }
-    if !evidence.basis.every_launch {
+    if !point.basis.every_launch {
         return Some(Shortfall::NotTimedInEveryLaunch);
     }
-    let least_launch_gain = evidence.basis.least_launch_gain();
-    match (q_value, statistic) {
-        (None, Statistic::RankMaximum) => return Some(Shortfall::FewVisits),
-        (None, Statistic::RankAverage | Statistic::SlowestRankSummary) => {
-            if !belief.is_some_and(|belief| belief.cautious >= 1.0 + criteria.untested_gain) {
-                return Some(Shortfall::Doubtful);
-            }
-            if least_launch_gain.is_none_or(|least| least <= 1.0) {
-                return Some(Shortfall::NotInEveryLaunch);
-            }
+    let is_doubtful = || point.cautious.is_none_or(|gain| gain < 1.0 + criteria.untested_gain);
+    match *q_value {
+        None if !statistic.is_summary() => return Some(Shortfall::FewVisits),
+        None if is_doubtful() => return Some(Shortfall::Doubtful),
+        Some(q_value) if q_value > criteria.error_rate || gain.low.is_none_or(|low| low <= 1.0) => {
+            return Some(Shortfall::NotSignificant);
         }
-        (Some(q_value), _) => {
-            if q_value > criteria.error_rate || gain.low.is_none_or(|low| low <= 1.0) {
-                return Some(Shortfall::NotSignificant);
-            }
-            // The test does not cover effects that last for a whole launch, such as the address of a communicator.
-            if least_launch_gain.is_none_or(|least| least <= 1.0) {
-                return Some(Shortfall::NotInEveryLaunch);
-            }
-        }
+        _ => {}
     }
-    if let Some(stalls) = evidence.stalls.filter(|_| !criteria.accept_stalls) {
-        return Some(Shortfall::Stalls(stalls));
+    // The test does not cover effects that last for a whole launch, such as the address of a communicator.
+    if point.basis.least_launch_gain().is_none_or(|least| least <= 1.0) {
+        return Some(Shortfall::NotInEveryLaunch);
     }
-    bar.cloned().map(Shortfall::Barred)
+    stalls.filter(|_| !criteria.accept_stalls).map(Shortfall::Stalls)
 }
 
 /// Returns true if the clock can resolve the difference to the builtin.
@@ -216,29 +154,60 @@ pub(crate) fn decide_again(cells: &mut [JudgedCell], criteria: Criteria, mut cha
     }
 }
 
-/// Judges the cells again under the assumptions of these terms. Nothing is measured or tested again, since bars are the last check.
-pub(crate) fn judged_under(cells: &[JudgedCell], terms: &Terms<'_>) -> Vec<JudgedCell> {
-    let Terms { release, criteria, policy: Policy { assumptions, .. }, .. } = *terms;
-    let mut cells = cells.to_vec();
-    decide_again(&mut cells, criteria, |block| {
+/// Returns the reason why a candidate must not be chosen for a collective on this number of ranks, if there is one.
+fn bar(release: Release, (collective, ranks): Block, candidate: Candidate, assumptions: Assumptions) -> Option<Bar> {
+    // Rules of coll/tuned choose nothing else. HAN itself takes care of operations that do not commute.
+    let Candidate::Tuned(choice) = candidate else { return None };
+    if ranks.0 < 2 {
+        return Some(Bar::Alone);
+    }
+    let algorithm = match registry::algorithm(release, collective, choice.algorithm) {
+        Ok(algorithm) => algorithm,
+        Err(unknown) => return Some(Bar::Unknown(unknown)),
+    };
+    if let Some(lacking) = assumptions.lacking(algorithm, choice.segsize) {
+        return Some(Bar::Lacking(lacking));
+    }
+    if !algorithm.admits(ranks) {
+        return Some(Bar::Ranks(ranks));
+    }
+    let mut blocks = all_builtin();
+    blocks.set(ranks.0.into(), Some(u64::from(ranks.0) + 1), Steps::constant(choice));
+    let mut alone = RuleTable::new();
+    alone.set(collective, blocks);
+    hazard::check(&alone).into_iter().find(|hazard| !assumptions.accept(hazard)).map(Bar::Hazard)
+}
+
+/// Sets the candidates that must not be chosen under these assumptions, and decides again. Nothing is tested again, since bars
+/// are the last check. Cells are ordered by collective and communicator size.
+fn set_bars(cells: &mut [JudgedCell], release: Release, criteria: Criteria, assumptions: Assumptions) {
+    decide_again(cells, criteria, |block| {
         let failures = block.iter().flat_map(|cell| &cell.disqualified).map(|(candidate, _)| *candidate);
         let failed: BTreeSet<Candidate> = failures.collect();
-        for JudgedCell { cell, points, .. } in block {
+        let mut bars: BTreeMap<Candidate, Option<Bar>> = BTreeMap::new();
+        for JudgedCell { cell: Cell { collective, ranks, .. }, points, .. } in block {
             for point in points {
                 let candidate = point.finding.candidate;
-                point.bar = bar(release, cell.collective, cell.ranks, candidate, &failed, assumptions);
-                if matches!(point.shortfall, None | Some(Shortfall::Barred(_))) {
-                    point.shortfall = point.bar.clone().map(Shortfall::Barred);
-                }
+                // It may fail at other sizes as well, in ways that the grid does not show.
+                let failed = failed.contains(&candidate).then_some(Bar::Failed);
+                let find = || failed.or_else(|| bar(release, (*collective, *ranks), candidate, assumptions));
+                point.set_bar(bars.entry(candidate).or_insert_with(find).clone());
             }
         }
     });
+}
+
+/// The cells as judged under the assumptions of these terms.
+pub(crate) fn judged_under(cells: &[JudgedCell], terms: &Terms<'_>) -> Vec<JudgedCell> {
+    let mut cells = cells.to_vec();
+    set_bars(&mut cells, terms.release, terms.criteria, terms.policy.assumptions);
+    bar_other_bits(&mut cells, terms.placement, terms);
     cells
 }
 
 /// Bars candidates that may change bits that rules must keep. The bits of the default are known if coll/tuned runs it,
 /// or if coll/basic runs calls that coll/tuned does not.
-pub(crate) fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, terms: &Terms<'_>) {
+fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, terms: &Terms<'_>) {
     let Terms { release, criteria, policy: Policy { assumptions, .. }, .. } = *terms;
     let Some(keep) = assumptions.keep_bits else { return };
     let all: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
@@ -251,22 +220,8 @@ pub(crate) fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, te
             for point in points.iter_mut().filter(|point| point.finding.candidate != Candidate::Builtin) {
                 let keeps = assumptions.keeps_bits(release, *cell, point.finding.candidate, &all) && !unknown;
                 if !keeps && point.bar.is_none() {
-                    point.bar = Some(Bar::Lacking(Assumption::OtherBits));
-                    if point.shortfall.is_none() {
-                        point.shortfall = point.bar.clone().map(Shortfall::Barred);
-                    }
+                    point.set_bar(Some(Bar::Lacking(Assumption::OtherBits)));
                 }
-            }
-        }
-    });
-}
-
-/// Decides again with only the bars of failures. Cells are ordered by collective and communicator size.
-pub fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
-    decide_again(cells, criteria, |block| {
-        for point in block.iter_mut().flat_map(|cell| &mut cell.points) {
-            if matches!(&point.shortfall, Some(Shortfall::Barred(bar)) if *bar != Bar::Failed) {
-                point.shortfall = None;
             }
         }
     });

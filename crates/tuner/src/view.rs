@@ -72,21 +72,12 @@ impl View {
             return Some(candidate);
         }
         let place = (cell.collective, cell.ranks);
-        if self.left.contains(&place) {
-            return (candidate == Candidate::Builtin).then_some(candidate);
-        }
-        if !self.displaced.contains_key(&place) {
-            return Some(candidate);
-        }
         match candidate {
+            _ if self.left.contains(&place) => (candidate == Candidate::Builtin).then_some(candidate),
+            _ if !self.displaced.contains_key(&place) => Some(candidate),
             Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),
-            Candidate::Builtin
-            | Candidate::Component(_)
-            | Candidate::Han(_)
-            | Candidate::Rules
-            | Candidate::Mockup(_)
-            | Candidate::Reference(_) => None,
-            tuned @ Candidate::Tuned(_) => Some(tuned),
+            Candidate::Tuned(_) => Some(candidate),
+            _ => None,
         }
     }
 }

@@ -8,15 +8,12 @@ use collrules_record::{Arguments, Candidate};
 use collrules_runner::wire::WorkerEvent;
 use mpi::topology::SimpleCommunicator;
 
-use crate::communicators;
-use crate::control::Control;
+use crate::communicators::{self, Parts};
+use crate::control::{Control, emit, report};
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
-use crate::han_switch::HanSwitch;
-use crate::nodes::Parts;
 use crate::operation::{BufferSource, CellOperation};
-use crate::report::{emit, report};
-use crate::switch::Switch;
+use crate::switch::{HanSwitch, Switch};
 
 /// Times every length and reports a line for each.
 pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Result<(), WorkerError> {

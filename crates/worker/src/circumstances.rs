@@ -9,10 +9,9 @@ use collrules_runner::circumstances::{
 };
 use collrules_runner::wire::WorkerEvent;
 
-use crate::control::Control;
+use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
-use crate::report::report;
 use crate::switch::variable;
 
 /// Reports the settings of every rank.

@@ -1,23 +1,26 @@
-//! Communicators for sizes and candidates, limited in number.
+//! Communicators for sizes and candidates, limited in number, and those of nodes and lanes, for mock-ups.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use collrules_program::RankGroup;
 use collrules_record::units::Ranks;
-use collrules_record::{Candidate, Cell, Component, Launch, Layout};
+use collrules_record::{Candidate, Cell, Component, Even, Launch, Layout};
 use collrules_rules::Collective;
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::schedule::MOST_COMMUNICATORS;
 use mpi::Rank;
-use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::collective::SystemOperation;
+use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use mpi::traits::Group;
 
 use crate::control::Control;
 use crate::error::WorkerError;
 use crate::ffi::{self, Tools};
-use crate::nodes::Parts;
 use crate::switch::Switch;
+use crate::sync::over_ranks;
 
 /// The channel over the ranks in the order of this layout's communicators. Rank 0 stays rank 0.
 pub(crate) fn laid_out(control: Control, layout: Layout) -> Control {
@@ -220,5 +223,40 @@ impl<'a> Communicators<'a> {
     /// Communicator for calls of a candidate.
     pub(crate) fn candidate(&self, cell: Cell, candidate: Candidate) -> &SimpleCommunicator {
         &self.candidates[&cell.ranks][&key(cell, candidate)].comm
+    }
+}
+
+/// The parts of a communicator, as a program would create them: on each node, and across all nodes.
+pub(crate) struct Parts {
+    pub(crate) even: Even,
+    node: SimpleCommunicator,
+    lane: SimpleCommunicator,
+}
+
+impl Parts {
+    /// Splits a communicator with these nodes, on all its ranks.
+    pub(crate) fn split(comm: &SimpleCommunicator, even: Even) -> Result<Self, WorkerError> {
+        let (rank, each) = (comm.rank(), even.each as i32);
+        let by = |color: i32| comm.split_by_color(Color::with_value(color)).ok_or(WorkerError::NotOnNodes);
+        let (node, lane) = (by(rank / each)?, by(rank % each)?);
+        // A job with fewer ranks may be placed differently from the one that reported the hosts.
+        let mut hasher = DefaultHasher::new();
+        mpi::environment::processor_name().unwrap_or_default().hash(&mut hasher);
+        let mine = hasher.finish();
+        if over_ranks(&node, mine, SystemOperation::min()) != over_ranks(&node, mine, SystemOperation::max()) {
+            return Err(WorkerError::NotOnNodes);
+        }
+        ffi::return_errors(&node);
+        ffi::return_errors(&lane);
+        Ok(Self { even, node, lane })
+    }
+
+    /// The communicator for calls of a part of the ranks; none for calls of all ranks.
+    pub(crate) fn among(&self, group: RankGroup) -> Option<&SimpleCommunicator> {
+        match group {
+            RankGroup::All => None,
+            RankGroup::Node | RankGroup::FirstNode => Some(&self.node),
+            RankGroup::Lane | RankGroup::Leaders => Some(&self.lane),
+        }
     }
 }

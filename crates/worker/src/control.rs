@@ -1,12 +1,14 @@
-//! Commands and answers between rank 0 and the others.
+//! Commands and answers between rank 0 and the others, and events for the controller.
 //!
 //! All communication is point to point: in a probe, collectives may fail. Ranks sleep while they wait, so that ranks
 //! outside of a measurement leave the processors to the others.
 
 use std::cell::Cell;
+use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
+use collrules_runner::wire::{MARK, WorkerEvent};
 use mpi::Rank;
 use mpi::point_to_point::MatchedReceiveVec;
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -122,9 +124,25 @@ impl Control {
     }
 }
 
+/// Reports an event on the standard output, if this is rank 0.
+pub(crate) fn report(control: &Control, event: &WorkerEvent) {
+    if control.is_root() {
+        emit(event);
+    }
+}
+
+/// Writes an event line. Errors are left to `leave_with_controller`: they mean that the controller no longer reads.
+pub(crate) fn emit(event: &WorkerEvent) {
+    let mut out = io::stdout().lock();
+    if let Ok(text) = serde_json::to_string(event) {
+        let _ = writeln!(out, "{MARK}{text}");
+        let _ = out.flush();
+    }
+}
+
 /// Returns the children of a rank in the binomial tree over `size` ranks with rank 0 as the root: the ranks that differ
 /// from it in one bit below its own lowest. The subtree of a child spans the ranks up to the next child.
-fn children(rank: Rank, size: Rank) -> impl DoubleEndedIterator<Item = Rank> {
+pub(crate) fn children(rank: Rank, size: Rank) -> impl DoubleEndedIterator<Item = Rank> {
     let bits = if rank == 0 { Rank::BITS - 1 } else { rank.trailing_zeros() };
     (0..bits).map(move |bit| rank + (1 << bit)).take_while(move |child| *child < size).collect::<Vec<_>>().into_iter()
 }

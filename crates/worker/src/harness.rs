@@ -12,8 +12,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::control::Control;
-use crate::loops::time_calls;
-use crate::sync::{Began, Begun, dissemination_barrier};
+use crate::sync::{Began, Begun, dissemination_barrier, time_calls};
 
 /// Number of batches of empty calls, and of calls in a batch.
 const BATCHES: usize = 100;

@@ -8,17 +8,13 @@
 //! | `ffi` | the raw MPI calls whose return codes matter, and `MPI_T`; the only unsafe code of collrules |
 //! | `faults` | faults injected on purpose, for tests |
 //! | `error` | errors that end the worker early |
-//! | `report` | events, on the standard output of rank 0 |
-//! | `control` | commands and answers between rank 0 and the others, asleep while waiting |
+//! | `control` | commands and answers between rank 0 and the others, asleep while waiting; events on the standard output |
 //! | `clock` | a clock that all ranks share |
-//! | `sync` | bringing ranks together before every timed call |
-//! | `loops` | the timed calls themselves |
+//! | `sync` | bringing ranks together before every timed call, and the timed calls themselves |
 //! | `harness` | effects of the harness on a timing |
 //! | `operation` | a collective call with its buffers, its known data and its check |
-//! | `switch` | setting a choice for the next communicator |
-//! | `han_switch` | requests to HAN for one of its algorithms, call by call |
-//! | `communicators` | one communicator per size and candidate |
-//! | `nodes` | communicators of nodes and lanes, for mock-ups that make calls there |
+//! | `switch` | setting a choice for the next communicator, and for the next call of HAN |
+//! | `communicators` | one communicator per size and candidate; those of nodes and lanes |
 //! | `subject` | subjects of a visit, checked and timed: candidates, or casts |
 //! | `measure` | checking and timing, directed by rank 0 |
 //! | `sleepers` | sleep of all ranks until the next turn of their job |
@@ -37,14 +33,10 @@ mod control;
 mod error;
 mod faults;
 mod ffi;
-mod han_switch;
 mod harness;
-mod loops;
 mod measure;
-mod nodes;
 mod operation;
 mod probe;
-mod report;
 mod resident;
 mod sleepers;
 mod subject;
@@ -64,11 +56,10 @@ use mpi::topology::Communicator;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::control::Control;
+use crate::control::{Control, emit, report};
 use crate::error::WorkerError;
 use crate::faults::Faults;
 use crate::ffi::Tools;
-use crate::report::{emit, report};
 
 /// Runs the program. Fails only if MPI cannot be started; other errors are reported to the controller.
 pub fn run() -> ExitCode {

@@ -27,16 +27,14 @@ use serde::{Deserialize, Serialize};
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::communicators::Communicators;
-use crate::control::Control;
+use crate::control::{Control, emit};
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
-use crate::loops::{CallTiming, time_calls};
 use crate::operation::{BufferPool, BufferSource};
-use crate::report::emit;
 use crate::subject::{self, PreparedSubject};
-use crate::sync::{Lateness, Synchroniser, dissemination_barrier, over_ranks};
+use crate::sync::{CallTiming, Lateness, Synchroniser, dissemination_barrier, over_ranks, time_calls};
 
 /// A check of a cell with at least this many seconds takes about as long as a round of its calls.
 const LONG_CHECK: f64 = 0.25;
@@ -221,8 +219,6 @@ pub(crate) struct Member<'a> {
     arrivals: Option<Arrivals>,
     /// Counts of its calls so far, complete on rank 0, which takes part in every call. Late arrivals count by rank and call.
     counts: LaunchEnd,
-    /// Late arrivals that an earlier agreement on the start would have prevented.
-    missed: u64,
 }
 
 impl<'a> Member<'a> {
@@ -246,7 +242,6 @@ impl<'a> Member<'a> {
             lateness: RefCell::default(),
             arrivals: None,
             counts: LaunchEnd::default(),
-            missed: 0,
         }
     }
 }
@@ -272,8 +267,12 @@ impl Member<'_> {
 
     /// Returns true if times of several ranks are compared.
     fn uses_common_clock(&self) -> bool {
-        let has_late = |index| self.plan.condition(index).arrival != Arrival::None;
-        self.synchroniser.is_round_time() || (0..self.plan.cells.len()).any(has_late)
+        self.synchroniser.is_round_time() || (0..self.plan.cells.len()).any(|index| self.has_late(index))
+    }
+
+    /// Returns true if ranks are to be late for the calls of a subject.
+    fn has_late(&self, index: usize) -> bool {
+        index < self.plan.cells.len() && self.plan.condition(index).arrival != Arrival::None
     }
 
     /// Seconds since the common clock was set, if the plan needs it; else 0.
@@ -307,7 +306,7 @@ impl Member<'_> {
         (index, places): (usize, &[usize]),
     ) -> Result<i64, WorkerError> {
         let condition = self.plan.condition(index);
-        let planned = self.plan.cells.get(index).filter(|_| condition.arrival != Arrival::None);
+        let planned = self.plan.cells.get(index).filter(|_| self.has_late(index));
         let Some(planned) = planned else { return Ok(0) };
         if let Some(given) = condition.lateness.or(planned.lateness) {
             return Ok(nanoseconds(given));
@@ -424,7 +423,7 @@ impl Member<'_> {
         let lateness = self.lateness(&mut prepared, (cell, &visit.candidates))?;
         let lead = lead.map(|lead| lead.max(visit.warmup) as usize);
         let rounds = lead.unwrap_or(visit.warmup as usize) + visit.rounds as usize;
-        let has_late = self.plan.cells.get(cell).is_some() && self.plan.condition(cell).arrival != Arrival::None;
+        let has_late = self.has_late(cell);
         let asked = if has_late { self.draw_delays(visit, base.size() as usize, rounds, lateness) } else { Vec::new() };
         let delays: Vec<i64> =
             asked.iter().map(|delays| delays.get(rank as usize).copied().unwrap_or_default()).collect();
@@ -437,7 +436,7 @@ impl Member<'_> {
         let mut mine = vec![0.0; visit.rounds as usize * width];
         let mut entries = vec![0; mine.len()];
         let mut taken = Vec::with_capacity(width);
-        let before = (self.missed, self.counts.calls);
+        let (before, mut missed) = (self.counts.calls, 0);
         let mut given_up = BTreeSet::new();
         if let Some(lead) = lead {
             order.shuffle(&mut rng);
@@ -460,14 +459,9 @@ impl Member<'_> {
                     mine[round * width + place] = turn.seconds;
                     entries[round * width + place] = turn.at;
                 }
-                if !self.synchroniser.is_round_time() {
-                    break;
-                }
-                let punctuality: Vec<u64> = taken.iter().map(|turn| turn.began.weight()).collect();
-                let lateness = reduce_calls(base, &punctuality, SystemOperation::sum()).into_iter();
-                let lateness = lateness.map(Lateness::decode).collect::<Vec<_>>();
+                let lateness = self.lateness_of(base, &taken);
                 self.counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
-                self.missed += lateness.iter().map(|late| late.missed).sum::<u64>();
+                missed += lateness.iter().map(|late| late.missed).sum::<u64>();
                 todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
                 if todo.is_empty() {
                     break;
@@ -483,7 +477,7 @@ impl Member<'_> {
             let timed = &asked[rounds - visit.rounds as usize..];
             self.arrivals = self.arrivals(&prepared, &entries, timed);
         }
-        self.synchroniser.learn(self.missed - before.0, self.counts.calls - before.1);
+        self.synchroniser.learn(missed, self.counts.calls - before);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
@@ -501,7 +495,7 @@ impl Member<'_> {
         let base = prepared.base;
         let lateness = self.lateness(&mut prepared, (subject, &[place]))?;
         let all = (warmup + calls) as usize;
-        let has_late = self.plan.cells.get(subject).is_some() && self.plan.condition(subject).arrival != Arrival::None;
+        let has_late = self.has_late(subject);
         let visit = Visit { cell: subject, visit: number, warmup, rounds: calls, candidates: vec![place] };
         let asked = if has_late { self.draw_delays(&visit, base.size() as usize, all, lateness) } else { Vec::new() };
         let delays: Vec<i64> =

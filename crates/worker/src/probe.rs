@@ -9,11 +9,10 @@ use collrules_record::{Arguments, Cell, Component};
 use collrules_runner::wire::{CallEnd, WorkerEvent};
 use mpi::topology::SimpleCommunicator;
 
-use crate::control::Control;
+use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::ffi::Tools;
 use crate::operation::{BufferSource, CellOperation};
-use crate::report::report;
 use crate::switch::variable;
 use crate::{communicators, ffi};
 

@@ -4,32 +4,18 @@ use std::io::{self, BufRead};
 
 use collrules_record::clock::{ClockFact, LaunchEnd};
 use collrules_runner::launch::LaunchPlan;
-use collrules_runner::turns::Turn;
 use collrules_runner::wire::{TurnRequest, WorkerEvent};
 use nix::time::{ClockId, clock_gettime};
-use serde::{Deserialize, Serialize};
 
 use crate::clock::{now, seconds};
-use crate::control::Control;
+use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::faults::Faults;
 use crate::measure::Member;
-use crate::report::report;
 use crate::sleepers::Sleepers;
 
 /// Seconds after which the common clock is set again before the next turn, if calls need it.
 const CHECK_INTERVAL: f64 = 1.0;
-
-/// A command from rank 0 to all ranks.
-#[derive(Serialize, Deserialize)]
-enum TurnCommand {
-    /// Call a subject with checked data.
-    Check(usize),
-    /// Time loops of calls, after the common clock was set.
-    Time { turns: Vec<Turn>, sets_clock: bool },
-    /// Leave.
-    End,
-}
 
 /// Takes turns until the controller ends the job.
 pub(crate) fn run(control: &Control, plan: &LaunchPlan, faults: &Faults) -> Result<(), WorkerError> {
@@ -38,15 +24,15 @@ pub(crate) fn run(control: &Control, plan: &LaunchPlan, faults: &Faults) -> Resu
     report(control, &WorkerEvent::Asleep);
     let mut resident = Resident { control, sleepers, member: None, asleep: [0.0; 2] };
     loop {
-        let command = resident.next_command()?;
+        let (request, sets_clock) = resident.next_request()?;
         // Ranks of other jobs start as well until the first turn.
         let member = resident.member.get_or_insert_with(|| Member::new(control, None, plan, faults));
-        match command {
-            TurnCommand::Check(subject) => {
+        match request {
+            TurnRequest::Check(subject) => {
                 let failed = member.open(subject, &mut |_| {})?.failed;
                 report(control, &WorkerEvent::Checked { subject, failed });
             }
-            TurnCommand::Time { turns, sets_clock } => {
+            TurnRequest::Time(turns) => {
                 if sets_clock {
                     member.set_clock();
                 }
@@ -56,7 +42,7 @@ pub(crate) fn run(control: &Control, plan: &LaunchPlan, faults: &Faults) -> Resu
                 }
                 report(control, &WorkerEvent::Timed(times));
             }
-            TurnCommand::End => {
+            TurnRequest::End => {
                 let asleep = resident.share_asleep();
                 let end = resident.member.as_ref().map_or_else(LaunchEnd::default, Member::end);
                 report(control, &WorkerEvent::Clock(ClockFact::End(LaunchEnd { asleep, ..end })));
@@ -77,12 +63,13 @@ struct Resident<'a> {
 }
 
 impl Resident<'_> {
-    /// Sleeps until the next command.
-    fn next_command(&mut self) -> Result<TurnCommand, WorkerError> {
+    /// Sleeps until the next request of the controller; with it, true if the common clock is due to be set first.
+    fn next_request(&mut self) -> Result<(TurnRequest, bool), WorkerError> {
         if self.control.is_root() {
             let request = self.read_request()?;
+            let is_due = self.member.as_ref().is_some_and(|member| member.seconds_since_clock() > CHECK_INTERVAL);
             self.sleepers.wake();
-            return Ok(self.control.broadcast(Some(request)));
+            return Ok(self.control.broadcast(Some((request, is_due))));
         }
         // Between the wake-up and the message, ranks look for it often.
         let command = if self.sleepers.listens() {
@@ -105,19 +92,11 @@ impl Resident<'_> {
     }
 
     /// Waits for the next request of the controller. At the end of the input, the controller is gone.
-    fn read_request(&mut self) -> Result<TurnCommand, WorkerError> {
+    fn read_request(&mut self) -> Result<TurnRequest, WorkerError> {
         let mut line = String::new();
         let read = self.count_sleep(|_| io::stdin().lock().read_line(&mut line).unwrap_or_default());
         let request = if read == 0 { Ok(TurnRequest::End) } else { serde_json::from_str(&line) };
-        let request = request.map_err(|error| WorkerError::BadRequest(error.to_string()))?;
-        Ok(match request {
-            TurnRequest::Check(subject) => TurnCommand::Check(subject),
-            TurnRequest::Time(turns) => {
-                let is_due = |member: &Member<'_>| member.seconds_since_clock() > CHECK_INTERVAL;
-                TurnCommand::Time { turns, sets_clock: self.member.as_ref().is_some_and(is_due) }
-            }
-            TurnRequest::End => TurnCommand::End,
-        })
+        request.map_err(|error| WorkerError::BadRequest(error.to_string()))
     }
 
     /// The share of a processor that the busiest rank used while it slept, on rank 0.

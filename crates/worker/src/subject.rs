@@ -12,8 +12,8 @@ use crate::communicators::Communicators;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
 use crate::ffi::{CallResult, MpiErrorClass, Tools, ToolsError};
-use crate::han_switch::HanSwitch;
 use crate::operation::{BufferSource, CellOperation, PatternBuffers};
+use crate::switch::HanSwitch;
 
 /// The candidates or casts of a round, ready to be called.
 pub(crate) struct PreparedSubject<'a> {
@@ -25,7 +25,7 @@ pub(crate) struct PreparedSubject<'a> {
 
 enum Turns<'a> {
     Calls { cell: Cell, operation: Box<CellOperation>, calls: Vec<CandidateCall<'a>> },
-    Pattern { pattern: Pattern, buffers: PatternBuffers, casts: Vec<&'a Cast>, comm: &'a SimpleCommunicator },
+    Pattern { pattern: Pattern, buffers: PatternBuffers, casts: Vec<&'a Cast> },
 }
 
 /// A candidate with everything that would take time to look up before a call.
@@ -83,11 +83,7 @@ impl<'a> PreparedSubject<'a> {
         let buffers = buffers.map_err(|cause| WorkerError::TooLarge { call: pattern.to_string(), cause })?;
         let buffers = buffers.ok_or(WorkerError::NoPatternProgram { pattern })?;
         let comm = communicators.participants(&participants);
-        Ok(Self {
-            base: comm,
-            subject: Subject::Pattern(pattern),
-            turns: Turns::Pattern { pattern, buffers, casts, comm },
-        })
+        Ok(Self { base: comm, subject: Subject::Pattern(pattern), turns: Turns::Pattern { pattern, buffers, casts } })
     }
 
     /// Returns the name of the candidate or cast at this place, for messages.
@@ -114,7 +110,7 @@ impl<'a> PreparedSubject<'a> {
     pub(crate) fn call(&mut self, place: usize) -> CallResult {
         match &mut self.turns {
             Turns::Calls { operation, calls, .. } => operation.call(calls[place].comm, calls[place].program),
-            Turns::Pattern { buffers, comm, .. } => buffers.call(place, comm),
+            Turns::Pattern { buffers, .. } => buffers.call(place, self.base),
         }
     }
 
@@ -125,7 +121,7 @@ impl<'a> PreparedSubject<'a> {
                 let CandidateCall { candidate, program, comm } = calls[place];
                 operation.checked_call(comm, program, salt, faults.skipped(*cell, candidate))
             }
-            Turns::Pattern { buffers, comm, .. } => buffers.checked_call(place, comm, salt),
+            Turns::Pattern { buffers, .. } => buffers.checked_call(place, self.base, salt),
         }
     }
 

@@ -12,11 +12,10 @@ use collrules_runner::wire::{PROTOCOL, WorkerEvent};
 use mpi::traits::{Communicator, CommunicatorCollectives};
 
 use crate::circumstances::host;
-use crate::control::Control;
+use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
 use crate::harness;
-use crate::report::report;
 use crate::switch::variable;
 
 /// Reports the survey.

@@ -1,4 +1,4 @@
-//! Synchronisation of ranks before every timed call.
+//! Synchronisation of ranks before every timed call, and the one loop that times both real calls and its own cost.
 
 use std::thread;
 
@@ -9,7 +9,8 @@ use mpi::point_to_point::{Destination, Source, send_receive_into};
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use crate::clock::hierarchy::CommonClock;
-use crate::clock::now;
+use crate::clock::{now, seconds};
+use crate::control::children;
 
 const START: mpi::Tag = 14;
 
@@ -165,14 +166,8 @@ impl Synchroniser {
         if rank != 0 {
             at = comm.process_at_rank(rank & (rank - 1)).receive_with_tag::<i64>(START).0;
         }
-        // A rank sends to the ranks that differ from it in one bit below its own lowest.
-        let lowest = if rank == 0 { (size as u32).next_power_of_two() as i32 } else { rank & -rank };
-        let mut bit = lowest >> 1;
-        while bit > 0 {
-            if rank + bit < size {
-                comm.process_at_rank(rank + bit).send_with_tag(&at, START);
-            }
-            bit >>= 1;
+        for child in children(rank, size).rev() {
+            comm.process_at_rank(child).send_with_tag(&at, START);
         }
         at
     }
@@ -196,6 +191,34 @@ fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Began {
     if time > until + tolerance { Began::Overslept } else { Began::InTime }
 }
 
+/// Timing of one call on this rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CallTiming {
+    /// Start in nanoseconds, on the clock that also gives the end.
+    pub(crate) at: i64,
+    pub(crate) seconds: f64,
+    /// Punctuality of this rank's start.
+    pub(crate) began: Began,
+}
+
+/// Makes this many calls one after the other, each between a start and an end, and appends their times. A failed call
+/// ends the loop, with its place.
+pub(crate) fn time_calls<E>(
+    count: usize,
+    mut begin: impl FnMut(usize) -> Begun,
+    mut call: impl FnMut(usize) -> Result<(), E>,
+    mut end: impl FnMut() -> i64,
+    taken: &mut Vec<CallTiming>,
+) -> Result<(), (usize, E)> {
+    for place in 0..count {
+        let Begun { at, began } = begin(place);
+        let result = call(place);
+        taken.push(CallTiming { at, seconds: seconds(end() - at), began });
+        result.map_err(|error| (place, error))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,5 +240,22 @@ mod tests {
         assert_eq!(sync.lead, MOST_LEAD);
         (0..1000).for_each(|_| sync.learn(0, 100));
         assert_eq!(sync.lead, LEAST_LEAD);
+    }
+
+    #[test]
+    fn a_call_takes_what_lies_between_its_beginning_and_its_end() {
+        let time = std::cell::Cell::new(0);
+        let begin = |_| Begun { at: time.get(), began: if time.get() > 0 { Began::Missed } else { Began::InTime } };
+        let call = |place: usize| {
+            time.set(time.get() + 1000 * (place as i64 + 1));
+            if place < 2 { Ok(()) } else { Err("out") }
+        };
+        let mut taken = Vec::new();
+        assert_eq!(time_calls(5, begin, call, || time.get(), &mut taken), Err((2, "out")));
+        let expected = [(1e-6, Began::InTime), (2e-6, Began::Missed), (3e-6, Began::Missed)];
+        assert_eq!(taken.len(), 3);
+        for (turn, (seconds, began)) in taken.iter().zip(expected) {
+            assert!((turn.seconds - seconds).abs() < 1e-15 && turn.began == began, "{taken:?}");
+        }
     }
 }

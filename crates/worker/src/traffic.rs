@@ -9,12 +9,11 @@ use collrules_runner::launch::LaunchPlan;
 use collrules_runner::wire::{Sent, WorkerEvent};
 
 use crate::communicators::Communicators;
-use crate::control::Control;
+use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::ffi::{Tools, counter};
-use crate::han_switch::HanSwitch;
 use crate::operation::{BufferSource, CellOperation};
-use crate::report::report;
+use crate::switch::HanSwitch;
 use crate::sync::dissemination_barrier;
 
 /// Calls each point of the plan once with checked data, and reports the messages that every rank sent.

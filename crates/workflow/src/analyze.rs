@@ -178,7 +178,7 @@ impl Source {
         let (name, release) = (&self.name, self.release);
         let criteria = Criteria { clock_step: self.clock_step, ..criteria };
         let Some((run, manifest)) = &self.measured else {
-            let found = collrules_tuner::analyze_under(&self.observations, release, criteria, policy, name);
+            let found = collrules_tuner::analyze(&self.observations, release, criteria, policy, name);
             let mut findings = found.map_err(WorkflowError::analysis(name))?;
             findings.doubted = import::doubted(&self.found);
             findings.conduct = list_conducts(&findings);

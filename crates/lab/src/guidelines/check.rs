@@ -15,8 +15,8 @@ use collrules_record::{Candidate, Cell, Estimate, Mockup, Placement};
 use collrules_rules::Release;
 use collrules_runner::grid::needed_memory;
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, JudgedCell, JudgedPoint, PointTimings, candidates_under_rules, check_criteria,
-    judge, judge_cases, weigh, widen,
+    CellTimings, Competitors, JudgedCell, JudgedPoint, PointTimings, adjust, adjust_cases, candidates_under_rules,
+    check_criteria, judge, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
@@ -44,7 +44,9 @@ pub struct GuidelineTerms<'a> {
 pub fn check(observations: &Observations, terms: &GuidelineTerms<'_>) -> Result<Checked, TunerError> {
     let GuidelineTerms { release, criteria, assumptions, .. } = *terms;
     let statistic = observations.statistic();
-    let judged = judge(observations.cells_with(Competitors::Candidates)?, statistic, release, criteria, assumptions);
+    let cells = observations.cells_with(Competitors::Candidates)?;
+    let adjusted = |p_values: &[Vec<_>]| adjust(p_values.concat());
+    let judged = judge(cells, statistic, release, criteria, assumptions, adjusted);
     let policy = Policy { assumptions, ..Policy::default() };
     let written = candidates_under_rules(&judged, statistic, release, criteria, policy);
     let remedies = Remedies { written, cells: &judged, policy, release };
@@ -88,7 +90,9 @@ fn against(
     let eliminated: Vec<BTreeSet<Candidate>> = timings.iter().map(|cell| cell.dropped.clone()).collect();
     // A large gain without a test may convince `analyze` of a rule, which can be tried; a violation needs a test.
     let tested = Criteria { untested_gain: f64::INFINITY, ..criteria };
-    let judged = judge_cases(timings, statistic, release, tested, assumptions);
+    // The share of wrong cells is limited, not that of wrong mock-ups.
+    let adjusted = |p_values: &[Vec<_>]| adjust_cases(p_values).concat();
+    let judged = judge(timings, statistic, release, tested, assumptions, adjusted);
     let cells = judged
         .into_iter()
         .zip(severities.into_iter().zip(eliminated))
@@ -300,17 +304,16 @@ type Severities = BTreeMap<Mockup, Estimate>;
 /// Computes the slowdowns of each cell. Their intervals hold for all mock-ups of a cell at once (Bonferroni), since one
 /// of several is selected by its times.
 fn severities(cells: &[CellTimings], statistic: Statistic, criteria: Criteria) -> Vec<Severities> {
-    let places: Vec<Cell> = cells.iter().map(|cell| cell.cell).collect();
     let together = |cell: &CellTimings| {
         let mockups = cell.series.iter().filter(|series| series.candidate.is_mockup()).count();
         let level = 1.0 - (1.0 - criteria.level) / mockups.max(1) as f64;
         weigh(cell, statistic, Criteria { level, ..criteria })
     };
-    let mut evidence: Vec<Vec<Evidence>> = cells.iter().map(together).collect();
-    widen(&places, &mut evidence);
-    let one = |(cell, evidence): (&CellTimings, Vec<Evidence>)| -> Severities {
+    let mut evidence: Vec<Vec<JudgedPoint>> = cells.iter().map(together).collect();
+    widen(cells, &mut evidence);
+    let one = |(cell, evidence): (&CellTimings, Vec<JudgedPoint>)| -> Severities {
         let builtin = cell.builtin().and_then(time);
-        let severity = |Evidence { candidate, gain, .. }: Evidence| {
+        let severity = |JudgedPoint { finding: PointFinding { candidate, gain, .. }, .. }: JudgedPoint| {
             let (Candidate::Mockup(mockup), Some(gain)) = (candidate, gain) else { return None };
             // Launches of a table are no pairs: there it is the ratio of the median times.
             let series = || cell.series.iter().find(|series| series.candidate == candidate);

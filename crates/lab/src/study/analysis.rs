@@ -17,7 +17,7 @@ use collrules_record::plan::CellPlan;
 use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::judging::{
-    CellTimings, Competitors, Evidence, LEAST_VISITS, LaunchLogs, PointTimings, TimingPair, adjust, adjust_cases,
+    CellTimings, Competitors, JudgedPoint, LEAST_VISITS, LaunchLogs, PointTimings, TimingPair, adjust, adjust_cases,
     common_means, log_gains, mann_whitney, signed_rank, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
@@ -62,9 +62,9 @@ pub(super) fn study(
         cell.series.retain(|series| pairs.iter().any(|pair| pair.by == series.candidate));
         cell.disqualified.retain(|(candidate, _)| wanted(cell.cell, *candidate));
     }
-    let mut evidence: Vec<Vec<Evidence>> =
+    let mut evidence: Vec<Vec<JudgedPoint>> =
         timings.iter().map(|cell| weigh(cell, observations.statistic(), criteria)).collect();
-    widen(&timings.iter().map(|cell| cell.cell).collect::<Vec<_>>(), &mut evidence);
+    widen(&timings, &mut evidence);
     let (level, statistic) = (criteria.level, observations.statistic());
     let known = timings.iter().zip(&evidence).zip(&pairs);
     let mut known: Vec<Vec<CandidateEvidence>> =
@@ -154,14 +154,14 @@ fn timed<'a>(
 /// The candidates of a cell, without verdicts.
 fn known_candidates(
     cell: &CellTimings,
-    evidence: &[Evidence],
+    evidence: &[JudgedPoint],
     pairs: &[TimeSource],
     statistic: Statistic,
     level: f64,
 ) -> Vec<CandidateEvidence> {
     let builtin = cell.builtin();
     let one = |TimeSource { candidate, measured_as, by }: &TimeSource| {
-        let Evidence { gain, basis, .. } = evidence.iter().find(|evidence| evidence.candidate == *by)?;
+        let JudgedPoint { finding, basis, .. } = evidence.iter().find(|point| point.finding.candidate == *by)?;
         let series = cell.series.iter().find(|series| series.candidate == *by)?;
         let p_values = builtin.filter(|_| *by != Candidate::Builtin).and_then(|it| test(series, it, statistic));
         let launches = series.launch_medians();
@@ -170,7 +170,7 @@ fn known_candidates(
             measured_as: *measured_as,
             time: Estimate::median(&launches.values().copied().collect::<Vec<_>>(), level)?,
             launches,
-            gain: *gain,
+            gain: finding.gain,
             q_value: None,
             outcome: StudyVerdict::Alike,
         };

@@ -114,7 +114,9 @@ fn rules_are_those_of_the_same_run_without_mockups() {
         }
         campaign.observations()
     };
-    let find = |with| analyze(&run(with), Release::V5_0, Criteria::default(), "test").expect("has timings");
+    let find = |with| {
+        analyze(&run(with), Release::V5_0, Criteria::default(), Default::default(), "test").expect("has timings")
+    };
     let (with, without) = (find(true), find(false));
     assert_eq!(with, without);
     assert!(!with.table.is_empty(), "there is something to keep apart");

@@ -1,8 +1,7 @@
 //! Check that journal, samples and plans are those that were written.
 //!
-//! Each line of the journal has a digest of everything before it. At the beginning and the end of each launch, the
-//! journal records length and digest of the samples, and the digest of the plans. After the last recorded length there
-//! may only be timings of the launch that had begun.
+//! At the beginning and the end of each launch, the journal records its own digest so far, length and digest of the samples,
+//! and the digest of the plans. After the last recorded length there may only be timings of the launch that had begun.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +17,7 @@ use crate::sample::{Row, Sample};
 /// unchanged. `plans` is the digest of manifest and refinements.
 pub(super) fn change_of_plans(journal: &JournalText, plans: &str) -> Option<String> {
     if let Some(line) = journal.altered {
-        return Some(format!("line {line} of launches.jsonl, or one before it, was changed"));
+        return Some(format!("a line of launches.jsonl before line {line} was changed"));
     }
     let marked: Vec<&JournalLine> = journal.lines.iter().filter(|line| line.mark.is_some()).collect();
     // A line that announces a change is followed by the change, unless that was interrupted.

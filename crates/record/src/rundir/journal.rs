@@ -14,11 +14,7 @@ use crate::file::{FormatVersion, digest_so_far};
 use crate::pattern::Pattern;
 
 /// The format of the journal that this version writes.
-const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
-
-/// Text before the digest at the end of a line; the next constant is the number of its digits.
-const SUM: &str = ",\"sum\":\"";
-const SUM_DIGITS: usize = 16;
+const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
 
 /// The largest number of a planned launch that is accepted.
 const MOST_PLANNED: u32 = 1 << 24;
@@ -80,13 +76,15 @@ pub(super) struct FilesState {
     pub(super) samples_sha256: String,
     /// The digest of manifest and refinements.
     pub(super) plans_sha256: String,
+    /// The digest of the journal before the entry, which [`Journal::append`] knows.
+    pub(super) journal_sha256: String,
 }
 
 /// Content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct JournalText {
     pub(super) lines: Vec<JournalLine>,
-    /// The first line with a wrong digest, or without one.
+    /// The first line that was written after other ones than those before it.
     pub(super) altered: Option<usize>,
 }
 
@@ -119,27 +117,6 @@ impl JournalLine {
     }
 }
 
-/// A line with a digest of everything before it and of itself.
-fn summed(line: &str, before: &Sha256) -> String {
-    let sum = sum(line.as_bytes(), before);
-    format!("{}{SUM}{sum}\"}}}}", line.strip_suffix("}}").unwrap_or(line))
-}
-
-fn sum(line: &[u8], before: &Sha256) -> String {
-    let mut all = before.clone();
-    all.update(line);
-    let mut sum = digest_so_far(&all);
-    sum.truncate(SUM_DIGITS);
-    sum
-}
-
-/// A line without its digest, and the digest.
-fn unsummed(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let place = line.len().checked_sub(SUM.len() + SUM_DIGITS + 3)?;
-    let found = line[place..].strip_prefix(SUM.as_bytes())?.strip_suffix(b"\"}}")?;
-    Some(([&line[..place], b"}}"].concat(), found))
-}
-
 /// Reads a journal; none if there is no file. An unfinished last line is left out.
 pub(super) fn read(path: &Path) -> Result<Option<JournalText>, RunDirError> {
     let bytes = read_if_there(path, read_whole)?;
@@ -153,8 +130,7 @@ fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
     };
     let (mut lines, mut altered, mut before) = (Vec::new(), None, Sha256::new());
     for (number, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate().filter(|(_, line)| *line != b"\n") {
-        let trimmed = text.trim_ascii_end();
-        let line = JournalLine::read(trimmed).map_err(|cause| bad(number + 1, cause.to_string()))?;
+        let line = JournalLine::read(text.trim_ascii_end()).map_err(|cause| bad(number + 1, cause.to_string()))?;
         match (number, &line.entry) {
             (0, JournalEntry::Format(found)) => error::check_format(path, *found, FORMAT)?,
             (0, _) => return Err(bad(1, "it lacks the line with the format".to_owned())),
@@ -163,7 +139,7 @@ fn lines(path: &Path, bytes: &[u8]) -> Result<JournalText, RunDirError> {
             }
             _ => {}
         }
-        if unsummed(trimmed).is_none_or(|(line, found)| sum(&line, &before).as_bytes() != found) {
+        if line.mark.as_ref().is_some_and(|mark| mark.journal_sha256 != digest_so_far(&before)) {
             altered.get_or_insert(number + 1);
         }
         before.update(text);
@@ -194,7 +170,8 @@ impl Journal {
     /// Adds a line.
     pub(super) fn append(&mut self, entry: &JournalEntry, mark: Option<&FilesState>) -> Result<(), RunDirError> {
         self.0.catch_up()?;
-        let line = JournalLine::text(entry, mark).map_err(|cause| self.0.failed(&cause.into()))?;
-        self.0.append(&(summed(&line, &self.0.digest) + "\n"), mark.is_some())
+        let mark = mark.map(|mark| FilesState { journal_sha256: digest_so_far(&self.0.digest), ..mark.clone() });
+        let line = JournalLine::text(entry, mark.as_ref()).map_err(|cause| self.0.failed(&cause.into()))?;
+        self.0.append(&(line + "\n"), mark.is_some())
     }
 }

@@ -321,7 +321,8 @@ impl RunDir {
     /// Returns the current state of the files, for samples of this length and digest.
     fn mark(&self, length: u64, digest: String, replaced: Option<(&str, &[u8])>) -> Result<FilesState, RunDirError> {
         let plans_sha256 = self.plans_digest(replaced)?;
-        Ok(FilesState { samples_bytes: length, samples_sha256: digest, plans_sha256 })
+        let (samples_bytes, samples_sha256) = (length, digest);
+        Ok(FilesState { samples_bytes, samples_sha256, plans_sha256, journal_sha256: String::new() })
     }
 
     /// The digest of manifest and refinements, as they are or with one of them replaced.

@@ -21,6 +21,9 @@ const CONTROL_LEVEL: f64 = 0.99;
 /// The median times of a launch, in seconds.
 pub type SubjectTimes = BTreeMap<ArmSubject, f64>;
 
+/// The weight of a subject in a mean.
+pub type SubjectWeight<'a> = &'a dyn Fn(&ArmSubject) -> f64;
+
 /// The launches of a block: the default, whose settings are empty, and arms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArmBlock {
@@ -55,12 +58,7 @@ impl ArmBlock {
     }
 
     /// The mean log speedup over the subjects with these weights; none if all are 0.
-    pub fn mean_log_speedup(
-        &self,
-        settings: &Settings,
-        over: &Settings,
-        weight: &dyn Fn(&ArmSubject) -> f64,
-    ) -> Option<f64> {
+    pub fn mean_log_speedup(&self, settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> Option<f64> {
         weighted_mean(&self.log_speedups(settings, over), weight)
     }
 }
@@ -75,7 +73,7 @@ fn median_times<'a>(launches: impl IntoIterator<Item = &'a SubjectTimes>) -> BTr
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
-pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: &dyn Fn(&ArmSubject) -> f64) -> Option<f64> {
+pub(super) fn weighted_mean(logs: &BTreeMap<ArmSubject, f64>, weight: SubjectWeight<'_>) -> Option<f64> {
     let (sum, weights) = logs.iter().fold((0.0, 0.0), |(sum, weights), (subject, log)| {
         let weight = weight(subject);
         (sum + weight * log, weights + weight)
@@ -107,7 +105,7 @@ pub fn mean_speedup(
     blocks: &[ArmBlock],
     settings: &Settings,
     over: &Settings,
-    weight: &dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'_>,
     level: f64,
 ) -> Option<Estimate> {
     let logs = logs_by_block(blocks, settings, over, weight);
@@ -115,12 +113,7 @@ pub fn mean_speedup(
 }
 
 /// The logarithms of a combination's mean speedup, by the number of the block.
-fn logs_by_block(
-    blocks: &[ArmBlock],
-    settings: &Settings,
-    over: &Settings,
-    weight: &dyn Fn(&ArmSubject) -> f64,
-) -> LaunchLogs {
+fn logs_by_block(blocks: &[ArmBlock], settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> LaunchLogs {
     let log = |block: &ArmBlock| block.mean_log_speedup(settings, over, weight);
     (0..).zip(blocks).filter_map(|(number, block)| Some((number, log(block)?))).collect()
 }
@@ -135,15 +128,15 @@ pub fn speedups(
         .into_iter()
         .map(|(settings, over)| (logs_by_block(blocks, &settings, &over, &|_| 1.0), (settings, over)))
         .filter(|(logs, _)| !logs.is_empty())
-        .map(|(logs, pair)| (pair, Replicates::of_pairs(None, logs)))
+        .map(|(logs, pair)| (pair, Replicates { cell: None, groups: vec![logs] }))
         .unzip();
     let tests = test_all(&subjects).into_iter();
     pairs.into_iter().zip(tests.map(|test| test.estimate(LEVEL).exp())).collect()
 }
 
 /// The log speedups of each subject by the number of the block.
-pub(super) fn by_subject(
-    blocks: &[ArmBlock],
+pub(super) fn by_subject<'a>(
+    blocks: impl IntoIterator<Item = &'a ArmBlock>,
     settings: &Settings,
     over: &Settings,
 ) -> BTreeMap<ArmSubject, LaunchLogs> {
@@ -163,23 +156,20 @@ pub(super) fn mean_log_speedups(
     references: &[Settings],
 ) -> BTreeMap<Settings, BTreeMap<ArmSubject, f64>> {
     let default = Settings::new();
-    let mean_over = |settings: &Settings, over: &Settings, blocks: &[&ArmBlock]| -> BTreeMap<ArmSubject, f64> {
-        let mut logs: BTreeMap<ArmSubject, Vec<f64>> = BTreeMap::new();
-        let all = blocks.iter().flat_map(|block| block.log_speedups(settings, over));
-        all.for_each(|(subject, log)| logs.entry(subject).or_default().push(log));
-        logs.into_iter().map(|(subject, logs)| (subject, mean(logs))).collect()
+    let mean_over = |settings: &Settings, over: &Settings, blocks: &mut dyn Iterator<Item = &ArmBlock>| {
+        let logs = by_subject(blocks, settings, over).into_iter();
+        logs.map(|(subject, logs)| (subject, mean(logs.values()))).collect::<BTreeMap<ArmSubject, f64>>()
     };
-    let all: Vec<&ArmBlock> = blocks.iter().collect();
     let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
     let means = |settings: &Settings| {
         let own = || blocks.iter().zip(references).filter(|(block, _)| block.launches.contains_key(settings));
         let reference = own().next_back().map_or(&default, |(_, reference)| reference);
         if reference.is_empty() || reference == settings {
-            return mean_over(settings, &default, &all);
+            return mean_over(settings, &default, &mut blocks.iter());
         }
-        let same: Vec<&ArmBlock> = own().filter(|(_, it)| *it == reference).map(|(block, _)| block).collect();
-        let of_reference = mean_over(reference, &default, &all);
-        let over = mean_over(settings, reference, &same).into_iter();
+        let of_reference = mean_over(reference, &default, &mut blocks.iter());
+        let mut same = own().filter(|(_, it)| *it == reference).map(|(block, _)| block);
+        let over = mean_over(settings, reference, &mut same).into_iter();
         over.filter_map(|(subject, log)| Some((subject.clone(), log + of_reference.get(&subject)?))).collect()
     };
     combinations.into_iter().map(|settings| (settings.clone(), means(settings))).collect()
@@ -188,16 +178,13 @@ pub(super) fn mean_log_speedups(
 /// The standard deviation between blocks of the log speedup over the default of each subject, pooled over combinations: none
 /// if all have a single block.
 pub(super) fn deviations(blocks: &[ArmBlock]) -> BTreeMap<ArmSubject, f64> {
-    let default = Settings::new();
     let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
     let mut pooled: BTreeMap<ArmSubject, (f64, f64)> = BTreeMap::new();
-    for settings in combinations {
-        for (subject, logs) in by_subject(blocks, settings, &default) {
-            let centre = mean(logs.values());
-            let (squares, degrees) = pooled.entry(subject).or_default();
-            *squares += logs.values().map(|log| (log - centre).powi(2)).sum::<f64>();
-            *degrees += logs.len() as f64 - 1.0;
-        }
+    for (subject, logs) in combinations.into_iter().flat_map(|it| by_subject(blocks, it, &Settings::new())) {
+        let centre = mean(logs.values());
+        let (squares, degrees) = pooled.entry(subject).or_default();
+        *squares += logs.values().map(|log| (log - centre).powi(2)).sum::<f64>();
+        *degrees += logs.len() as f64 - 1.0;
     }
     let known = pooled.into_iter().filter(|(_, (_, degrees))| *degrees > 0.0);
     known.map(|(subject, (squares, degrees))| (subject, (squares / degrees).sqrt())).collect()

@@ -114,7 +114,7 @@ pub(super) fn judge(
 ) -> Vec<SubjectResult> {
     let logs = by_subject(blocks, arm, base);
     let replicates: Vec<Replicates> =
-        logs.iter().map(|(subject, logs)| Replicates::of_pairs(subject.cell(), logs.clone())).collect();
+        logs.iter().map(|(it, logs)| Replicates { cell: it.cell(), groups: vec![logs.clone()] }).collect();
     let tests = test_all(&replicates);
     let error = criteria.error_rate * share;
     let asked: Vec<ArmDemand> = logs.keys().map(demand).collect();
@@ -181,7 +181,8 @@ fn judge_classes(
         }
     }
     let means: Vec<LaunchLogs> = members.values().map(|members| common_means(members.iter().copied())).collect();
-    let replicates: Vec<Replicates> = means.iter().map(|logs| Replicates::of_pairs(None, logs.clone())).collect();
+    let replicates: Vec<Replicates> =
+        means.iter().map(|logs| Replicates { cell: None, groups: vec![logs.clone()] }).collect();
     let tests = test_all(&replicates).into_iter().zip(&means);
     let low =
         |(test, logs): (TestedMean, &LaunchLogs)| test.estimate(level).exp().low.filter(|_| logs.len() >= LEAST_POOLED);

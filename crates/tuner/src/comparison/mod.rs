@@ -20,7 +20,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use block::{ArmBlock, SubjectTimes, mean_speedup, speedups};
+pub use block::{ArmBlock, SubjectTimes, SubjectWeight, mean_speedup, speedups};
 pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare, compare_in_parts, has_control};
 pub use judge::{ArmDemand, CLASSES, SubjectResult, class};
 pub(crate) use judge::{decide, difference};

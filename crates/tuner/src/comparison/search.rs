@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use collrules_record::comparison::{ArmSubject, Stage};
 use collrules_record::settings::Settings;
 
-use super::block::{self, ArmBlock};
+use super::block::{self, ArmBlock, SubjectWeight};
 use super::compare::ArmLauncher;
 
 /// Number of combinations whose jobs live at the same time as one of the default.
@@ -76,7 +76,7 @@ pub struct Searched {
 /// no subject, also none without a weight.
 pub fn search<B: ArmLauncher>(
     factors: &[Factor],
-    weight: &dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'_>,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
     let mut search = Search {
@@ -113,7 +113,7 @@ fn set(settings: &Settings, factor: &Factor, value: Option<&String>) -> Settings
 
 struct Search<'a, B> {
     bench: &'a mut B,
-    weight: &'a dyn Fn(&ArmSubject) -> f64,
+    weight: SubjectWeight<'a>,
     found: Searched,
     wanted: BTreeSet<Settings>,
     /// The number of blocks of each stage.
@@ -198,13 +198,21 @@ impl<B: ArmLauncher> Search<'_, B> {
         block::weighted_mean(self.logs.get(settings)?, self.weight)
     }
 
+    /// Combinations with a value, the best first.
+    fn sort<'s>(
+        combinations: impl IntoIterator<Item = &'s Settings>,
+        value: impl Fn(&Settings) -> Option<f64>,
+    ) -> Vec<(f64, &'s Settings)> {
+        let valued = combinations.into_iter().filter_map(|settings| Some((value(settings)?, settings)));
+        let mut valued: Vec<(f64, &Settings)> = valued.collect();
+        valued.sort_by(|one, other| other.0.total_cmp(&one.0));
+        valued
+    }
+
     /// The better half of combinations.
     fn better_half(&self, combinations: &[Settings]) -> Vec<Settings> {
-        let scored = combinations.iter().filter_map(|settings| Some((self.score(settings)?, settings)));
-        let mut scored: Vec<(f64, &Settings)> = scored.collect();
-        scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let half = scored.len().div_ceil(2);
-        scored.into_iter().take(half).map(|(_, settings)| settings.clone()).collect()
+        let scored = Self::sort(combinations, |settings| self.score(settings));
+        scored[..scored.len().div_ceil(2)].iter().map(|(_, settings)| (*settings).clone()).collect()
     }
 
     /// The combination of the values that are faster alone.
@@ -275,11 +283,8 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// The combinations with the largest scores, the best first.
     fn best(&self, count: usize) -> Vec<Settings> {
         let ranked = self.ranked().into_iter().filter(|settings| !self.found.failed.contains(*settings));
-        let mut scored: Vec<(f64, &Settings)> =
-            ranked.filter_map(|settings| Some((self.score(settings)?, settings))).collect();
-        scored.retain(|(score, _)| *score > 0.0);
-        scored.sort_by(|one, other| other.0.total_cmp(&one.0));
-        scored.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
+        let scored = Self::sort(ranked, |settings| self.score(settings)).into_iter();
+        scored.filter(|(score, _)| *score > 0.0).take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
@@ -314,8 +319,7 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combination with the largest gain, whatever it slows down.
     fn fastest(&self) -> Option<Settings> {
-        let gains = self.ranked().into_iter().filter_map(|settings| Some((self.gain(settings)?, settings)));
-        let fastest = gains.filter(|(gain, _)| *gain > LEAST_GAIN).max_by(|one, other| one.0.total_cmp(&other.0));
-        fastest.map(|(_, settings)| settings.clone())
+        let (gain, fastest) = Self::sort(self.ranked(), |settings| self.gain(settings)).into_iter().next()?;
+        (gain > LEAST_GAIN).then(|| fastest.clone())
     }
 }

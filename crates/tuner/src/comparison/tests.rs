@@ -35,6 +35,8 @@ struct KnownSystem {
     truth: fn(&Settings, u64) -> f64,
     launches: usize,
     failing: Option<(&'static str, &'static str)>,
+    /// Deviation of each call.
+    noise: f64,
     /// Rate of launches in which everything is slow, and the factor.
     disturbed: (f64, f64),
     /// Rate of launches that are as slow with settings only.
@@ -76,6 +78,7 @@ impl KnownSystem {
             truth,
             launches: 0,
             failing: None,
+            noise: NOISE.1,
             disturbed,
             disturbed_by_settings: 0.0,
             bursts: false,
@@ -125,7 +128,7 @@ impl KnownSystem {
             (false, _) => 0.0,
         };
         let time = |bytes: u64, own: f64| {
-            let log = shared + burst(bytes) + factor * NOISE.1 * own - self.phase * (self.truth)(settings, bytes);
+            let log = shared + burst(bytes) + factor * self.noise * own - self.phase * (self.truth)(settings, bytes);
             (measure(bytes), 1e-6 * log.exp())
         };
         let mut rng = self.rng.clone();
@@ -266,6 +269,19 @@ fn settings_are_found_beside_other_work() {
     });
     let found = found.count();
     assert!(found >= 95, "within 5 % of the best in {found} of 100 seeds");
+}
+
+/// As measured over links of 200 Mbit/s, where calls deviate by half between blocks: what is slower in one is no loss.
+#[test]
+fn settings_are_found_where_single_calls_deviate() {
+    let best = factorial(&pair()).iter().map(|it| mean_truth(truth_of_pair, it)).fold(0.0, f64::max);
+    let found = (0..100).filter(|seed| {
+        let mut known = KnownSystem { noise: 0.4, ..KnownSystem::new(*seed, truth_of_pair) };
+        let finalists = run(&pair(), &mut known).finalists;
+        finalists.iter().any(|it| mean_truth(truth_of_pair, it) >= best - 0.05)
+    });
+    let found = found.count();
+    assert!(found >= 97, "within 5 % of the best in {found} of 100 seeds");
 }
 
 /// As measured on a host on which single copies took 1.1 or 1.8 times as long as two copies, for half a minute each.

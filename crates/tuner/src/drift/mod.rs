@@ -8,11 +8,10 @@
 //! alarm is at most half of the error rate. The other half is for the question whether the tuning still holds, which a
 //! comparison with today's default answers.
 
-mod anchors;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Cell;
 use collrules_record::comparison::ArmLaunch;
@@ -22,8 +21,6 @@ use collrules_record::validation::Outcome;
 
 use crate::results::drift::{DriftCriteria, DriftPoint, Shift};
 use crate::statistics::{LaunchLogs, Replicates, adjust, common_means, test_all};
-
-pub use anchors::choose_anchors;
 
 /// Share of the error rate for each of the two questions.
 pub const SHARE: f64 = 0.5;
@@ -48,7 +45,8 @@ pub fn default_times<'a>(launches: impl IntoIterator<Item = &'a ArmLaunch>, cond
 /// Tests which times changed: of each cell that was timed then and now, and of all together.
 pub fn changes(then: &DefaultTimes, now: &DefaultTimes, criteria: DriftCriteria) -> (Vec<DriftPoint>, Option<Shift>) {
     let cells: Vec<Cell> = now.keys().copied().filter(|cell| then.contains_key(cell)).collect();
-    let replicates = |cell: &Cell| Replicates::of_groups(*cell, vec![then[cell].clone(), now[cell].clone()]);
+    let replicates =
+        |cell: &Cell| Replicates { cell: Some(*cell), groups: vec![then[cell].clone(), now[cell].clone()] };
     let launches: Vec<Replicates> = cells.iter().map(replicates).collect();
     let mut tests = test_all(&launches);
     let together = together(&launches);
@@ -75,7 +73,7 @@ fn together(cells: &[Replicates]) -> Option<TestedMean> {
     let cells: Vec<&Replicates> = cells.iter().filter(|cell| launches(cell) == common).collect();
     let groups: Vec<LaunchLogs> = (0..2).map(|day| common_means(cells.iter().map(|cell| &cell.groups[day]))).collect();
     let several = cells.len() > 1 && groups.iter().all(|logs| !logs.is_empty());
-    let mean = several.then(|| test_all(&[Replicates { cell: None, groups, per_round: 1.0 }]))?.pop();
+    let mean = several.then(|| test_all(&[Replicates { cell: None, groups }]))?.pop();
     mean.filter(|mean| mean.degrees > 0.0)
 }
 
@@ -91,4 +89,47 @@ fn shift(change: TestedMean, q_value: Option<f64>, criteria: DriftCriteria) -> S
         false => Outcome::Undecided,
     };
     Shift { ratio, q_value, change }
+}
+
+/// Weight of a cell without a rule in the comparison of distances, relative to one with a rule.
+const UNRULED: f64 = 0.5;
+
+/// A cell with its places between the smallest and the largest communicator and message of its collective.
+type PlacedCell = (Cell, f64, f64);
+
+/// Returns at most `count` of these cells, to be timed again. Each collective in turn adds the one that is farthest from those
+/// chosen before, in communicator size and message size, at first the largest; cells with rules count double.
+pub fn choose_anchors(cells: BTreeSet<Cell>, count: usize, is_ruled: impl Fn(Cell) -> bool) -> BTreeSet<Cell> {
+    let cells: Vec<Cell> = cells.into_iter().collect();
+    let of_collective = cells.chunk_by(|a, b| a.collective == b.collective);
+    let mut collectives: Vec<(Vec<PlacedCell>, Vec<PlacedCell>)> =
+        of_collective.map(|cells| (place_cells(cells), Vec::new())).collect();
+    let mut chosen = BTreeSet::new();
+    while chosen.len() < count && collectives.iter().any(|(left, _)| !left.is_empty()) {
+        for (left, taken) in &mut collectives {
+            let worth = |(cell, ranks, bytes): PlacedCell| {
+                let far = taken.iter().map(|(_, x, y)| (ranks - x).abs() + (bytes - y).abs()).min_by(f64::total_cmp);
+                far.unwrap_or(1.0 + ranks + bytes) * if is_ruled(cell) { 1.0 } else { UNRULED }
+            };
+            let is_farther =
+                |a: &usize, b: &usize| worth(left[*a]).total_cmp(&worth(left[*b])).then(left[*a].0.cmp(&left[*b].0));
+            if let Some(next) = (0..left.len()).max_by(is_farther).filter(|_| chosen.len() < count) {
+                let next = left.swap_remove(next);
+                chosen.insert(next.0);
+                taken.push(next);
+            }
+        }
+    }
+    chosen
+}
+
+fn place_cells(cells: &[Cell]) -> Vec<PlacedCell> {
+    let ranks: BTreeSet<u32> = cells.iter().map(|cell| cell.ranks.0).collect();
+    let bytes: BTreeSet<u64> = cells.iter().map(|cell| cell.bytes.0).collect();
+    let share = |below: usize, all: usize| below as f64 / (all.max(2) - 1) as f64;
+    let place = |cell: &Cell| {
+        let (fewer, smaller) = (ranks.range(..cell.ranks.0).count(), bytes.range(..cell.bytes.0).count());
+        (*cell, share(fewer, ranks.len()), share(smaller, bytes.len()))
+    };
+    cells.iter().map(place).collect()
 }

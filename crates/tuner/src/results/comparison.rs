@@ -6,7 +6,7 @@ use collrules_record::clock::{ClockFact, ClockLine};
 use collrules_record::estimate::geometric_mean;
 use collrules_record::transport::Transport;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Candidate, Cell, Estimate, FormatVersion, Manifest, Seconds, Survey};
+use collrules_record::{Candidate, Cell, Estimate, FormatVersion, Manifest, Seconds};
 use collrules_rules::{Release, Version};
 use serde::{Deserialize, Serialize};
 
@@ -196,52 +196,47 @@ impl RunComparison {
 
 /// Lists the differences between the systems and methods of two runs.
 pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
-    let mut found = Vec::new();
-    let mut compare = |what: RunProperty, before: String, after: String| {
-        if before != after {
-            found.push(RunDifference { what, before, after });
-        }
-    };
+    // An unknown transport is no difference.
+    let is_moved = Transport::change(&before.survey.transport, &after.survey.transport).is_some();
+    let pairs = properties(before).into_iter().zip(properties(after));
+    let different = pairs.filter(
+        |((what, before), (_, after))| {
+            if *what == RunProperty::Transport { is_moved } else { before != after }
+        },
+    );
+    different.map(|((what, before), (_, after))| RunDifference { what, before, after }).collect()
+}
+
+/// The properties of a run, in words.
+fn properties(run: &Manifest) -> Vec<(RunProperty, String)> {
     let list = |values: &mut dyn Iterator<Item = String>| {
         let all = values.collect::<Vec<_>>().join(" ");
         if all.is_empty() { "none".to_owned() } else { all }
     };
     let settings = |of: &BTreeMap<String, String>| list(&mut of.iter().map(|(name, value)| format!("{name}={value}")));
-    let hosts = |manifest: &Manifest| list(&mut manifest.survey.nodes().into_iter().cloned());
-    let (then, now) = (&before.survey, &after.survey);
-    compare(RunProperty::Version, then.version.to_string(), now.version.to_string());
-    compare(RunProperty::Library, then.library.clone(), now.library.clone());
-    compare(RunProperty::Backend, before.backend.clone(), after.backend.clone());
-    compare(RunProperty::Collrules, before.collrules.clone(), after.collrules.clone());
-    compare(RunProperty::Slots, then.slots().to_string(), now.slots().to_string());
-    compare(RunProperty::Hosts, hosts(before), hosts(after));
-    if let Some((then, now)) = Transport::change(&then.transport, &now.transport) {
-        compare(RunProperty::Transport, then.to_string(), now.to_string());
-    }
-    let facts = [
-        ("Kernel", RunProperty::Kernel),
-        ("Processor", RunProperty::Processor),
-        ("Processors", RunProperty::Processors),
-    ];
-    for (key, property) in facts {
-        let of = |manifest: &Manifest| manifest.host.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
-        compare(property, of(before), of(after));
-    }
-    let (plan, other) = (&before.plan, &after.plan);
-    compare(RunProperty::Layout, plan.placement.layout.to_string(), other.placement.layout.to_string());
-    compare(RunProperty::Sync, format!("{:?}", plan.schedule.sync), format!("{:?}", other.schedule.sync));
-    compare(RunProperty::Pins, settings(&before.pins), settings(&after.pins));
-    compare(RunProperty::Preset, settings(&then.preset), settings(&now.preset));
-    let components = |survey: &Survey| {
-        list(&mut survey.components.iter().map(|(component, priority)| format!("{component}:{priority}")))
-    };
-    compare(RunProperty::Components, components(then), components(now));
-    let parameters = |manifest: &Manifest| {
-        let set = manifest.environment.iter().filter(|(name, _)| name.contains("_MCA_"));
-        settings(&set.map(|(name, value)| (name.clone(), value.clone())).collect())
-    };
-    compare(RunProperty::Environment, parameters(before), parameters(after));
-    found
+    let (survey, plan) = (&run.survey, &run.plan);
+    let components = survey.components.iter().map(|(component, priority)| format!("{component}:{priority}"));
+    let set = run.environment.iter().filter(|(name, _)| name.contains("_MCA_"));
+    let environment = settings(&set.map(|(name, value)| (name.clone(), value.clone())).collect());
+    let of_host = |key: &str| run.host.get(key).cloned().unwrap_or_else(|| "unknown".to_owned());
+    vec![
+        (RunProperty::Version, survey.version.to_string()),
+        (RunProperty::Library, survey.library.clone()),
+        (RunProperty::Backend, run.backend.clone()),
+        (RunProperty::Collrules, run.collrules.clone()),
+        (RunProperty::Slots, survey.slots().to_string()),
+        (RunProperty::Hosts, list(&mut survey.nodes().into_iter().cloned())),
+        (RunProperty::Transport, survey.transport.as_ref().map(Transport::to_string).unwrap_or_default()),
+        (RunProperty::Kernel, of_host("Kernel")),
+        (RunProperty::Processor, of_host("Processor")),
+        (RunProperty::Processors, of_host("Processors")),
+        (RunProperty::Layout, plan.placement.layout.to_string()),
+        (RunProperty::Sync, format!("{:?}", plan.schedule.sync)),
+        (RunProperty::Pins, settings(&run.pins)),
+        (RunProperty::Preset, settings(&survey.preset)),
+        (RunProperty::Components, list(&mut components.into_iter())),
+        (RunProperty::Environment, environment),
+    ]
 }
 
 /// Least factor between the harness's barriers of two runs that is worth a note.

@@ -7,11 +7,6 @@
 //! square of N of them varies as that of `N / (1 + m r^2)` independent ones would, m being the number of others in its
 //! launch; with `r = 1` that leaves the degrees of one cell. There are two such correlations, of cells on the same
 //! communicator and of others.
-//!
-//! If time is short, cells differ in the number of rounds of their launches. Variances are compared after correction
-//! for that: they are assumed to be proportional to a power of `1/n + 1/m`, with n and m the rounds of the two launches
-//! that are compared. The power is fitted to all cells by least squares, and lies between 0 (only launches differ) and 1
-//! (only rounds differ).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +14,7 @@ use collrules_record::Cell;
 use collrules_record::estimate::{TestedMean, Variance, mean};
 use collrules_rules::Collective;
 
-use super::moderation::{log_variance, moderate};
+use super::moderation::moderate;
 
 /// A logarithm by launch, or by pair of launches.
 pub type LaunchLogs = BTreeMap<u32, f64>;
@@ -32,8 +27,6 @@ pub(crate) struct Replicates {
     pub(crate) cell: Option<Cell>,
     /// One group or two, neither empty.
     pub(crate) groups: Vec<LaunchLogs>,
-    /// Mean of 1/n + 1/m, with n and m rounds on the two sides; 1 if all subjects have as many.
-    pub(crate) per_round: f64,
 }
 
 /// A collective with fewer cells than this borrows from all others of its kind.
@@ -59,16 +52,6 @@ pub fn common_means<'a>(subjects: impl IntoIterator<Item = &'a LaunchLogs>) -> L
 }
 
 impl Replicates {
-    /// A subject of pairs of launches, all with as many rounds.
-    pub(crate) fn of_pairs(cell: Option<Cell>, logs: LaunchLogs) -> Self {
-        Self { cell, groups: vec![logs], per_round: 1.0 }
-    }
-
-    /// A cell in groups of launches, all with as many rounds.
-    pub(crate) fn of_groups(cell: Cell, groups: Vec<LaunchLogs>) -> Self {
-        Self { cell: Some(cell), groups, per_round: 1.0 }
-    }
-
     fn test(&self, variance: Variance) -> TestedMean {
         let means = self.groups.iter().map(|logs| mean(logs.values()));
         let share: f64 = self.groups.iter().map(|logs| 1.0 / logs.len() as f64).sum();
@@ -80,34 +63,26 @@ impl Replicates {
         }
     }
 
-    /// The variance of a logarithm, from the launches of each group about their mean; `scale` corrects it for the rounds.
-    fn variance(&self, scale: f64) -> Variance {
+    /// The variance of a logarithm, from the launches of each group about their mean.
+    fn variance(&self) -> Variance {
         let own = Variance::pooled(self.groups.iter().map(|logs| Variance::from_values(logs.values())));
-        let value = if own.degrees > 0.0 { own.value.max(FLOOR * FLOOR) / scale } else { 0.0 };
+        let value = if own.degrees > 0.0 { own.value.max(FLOOR * FLOOR) } else { 0.0 };
         Variance { value, ..own }
-    }
-
-    fn is_repeated(&self) -> bool {
-        self.groups.iter().any(|logs| logs.len() > 1)
     }
 }
 
 /// The variance of each subject's logarithms, moderated by the others of its kind.
 fn variances(subjects: &[Replicates]) -> Vec<Variance> {
-    let kinds = kinds(subjects);
-    let scales = scales(subjects, &kinds);
-    let own: Vec<Variance> = subjects.iter().zip(&scales).map(|(subject, scale)| subject.variance(*scale)).collect();
     let mut variances = vec![Variance::default(); subjects.len()];
-    for kind in kinds {
-        let members: Vec<Variance> = kind.iter().map(|at| own[*at]).collect();
+    for kind in kinds(subjects) {
+        let members: Vec<Variance> = kind.iter().map(|at| subjects[*at].variance()).collect();
         let pooled = Variance::pooled(members.iter().copied());
         if pooled.degrees == 0.0 {
             continue;
         }
-        let scaled: Vec<(&Replicates, f64)> = kind.iter().map(|at| (&subjects[*at], scales[*at])).collect();
-        let worth = pooled.degrees / design_effect(&scaled, pooled.value);
+        let worth = pooled.degrees / design_effect(kind.iter().map(|at| &subjects[*at]), pooled.value);
         for (at, moderated) in kind.iter().zip(moderate(&members, worth)) {
-            variances[*at] = Variance { value: moderated.value * scales[*at], ..moderated };
+            variances[*at] = moderated;
         }
     }
     variances
@@ -124,37 +99,15 @@ fn kinds(subjects: &[Replicates]) -> Vec<Vec<usize>> {
     large
 }
 
-/// Computes the effect of the number of rounds on each subject's variance, relative to the mean of its kind.
-fn scales(subjects: &[Replicates], kinds: &[Vec<usize>]) -> Vec<f64> {
-    let mut centred = vec![0.0; subjects.len()];
-    let (mut products, mut squares) = (0.0, 0.0);
-    for kind in kinds {
-        let seen: Vec<usize> = kind.iter().copied().filter(|at| subjects[*at].is_repeated()).collect();
-        let place = |at: usize| subjects[at].per_round.ln();
-        let height = |at: usize| log_variance(subjects[at].variance(1.0));
-        let middle = |of: &dyn Fn(usize) -> f64| mean(seen.iter().map(|at| of(*at)));
-        let (centre, level) = (middle(&place), middle(&height));
-        for at in kind.iter().filter(|_| !seen.is_empty()) {
-            centred[*at] = place(*at) - centre;
-        }
-        for at in seen {
-            products += centred[at] * (height(at) - level);
-            squares += centred[at].powi(2);
-        }
-    }
-    let power = if squares > 0.0 { (products / squares).clamp(0.0, 1.0) } else { 0.0 };
-    centred.into_iter().map(|place| (power * place).exp()).collect()
-}
-
-/// Returns the ratio of apparent to effective degrees of freedom of subjects with their scales.
-fn design_effect(subjects: &[(&Replicates, f64)], pooled: f64) -> f64 {
+/// Returns the ratio of apparent to effective degrees of freedom.
+fn design_effect<'a>(subjects: impl Iterator<Item = &'a Replicates>, pooled: f64) -> f64 {
     // Residuals of unit variance, by launch and communicator.
     let mut launches: BTreeMap<(usize, u32), BTreeMap<_, Sum>> = BTreeMap::new();
-    for (subject, scale) in subjects {
+    for subject in subjects {
         let block = subject.cell.map(|cell| (cell.collective, cell.ranks));
         for (group, logs) in subject.groups.iter().enumerate().filter(|(_, logs)| logs.len() > 1) {
             let (count, mean) = (logs.len() as f64, mean(logs.values()));
-            let unit = (count / (count - 1.0) / pooled / scale).sqrt();
+            let unit = (count / (count - 1.0) / pooled).sqrt();
             for (launch, log) in logs {
                 launches.entry((group, *launch)).or_default().entry(block).or_default().add((log - mean) * unit);
             }
@@ -209,9 +162,13 @@ mod tests {
     use super::*;
 
     fn subject(place: u64, groups: &[&[f64]]) -> Replicates {
-        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(place) };
+        subject_on(4, place, groups)
+    }
+
+    fn subject_on(ranks: u32, place: u64, groups: &[&[f64]]) -> Replicates {
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(ranks), bytes: Bytes(place) };
         let groups = groups.iter().map(|logs| (0..).zip(logs.iter().copied()).collect()).collect();
-        Replicates { cell: Some(cell), groups, per_round: 0.1 }
+        Replicates { cell: Some(cell), groups }
     }
 
     /// Ten cells that move together are worth one: 3 degrees of freedom of 30.
@@ -221,6 +178,15 @@ mod tests {
         let one = variances(&together)[0];
         assert!((one.value - 0.05 / 3.0).abs() < 1e-9, "{one:?}");
         assert!((one.degrees - 3.0).abs() < 1e-6, "{one:?}");
+    }
+
+    /// Communicators whose cells move together, each in its own way: 3 degrees of freedom of each, and not of each cell.
+    #[test]
+    fn what_moves_together_on_a_communicator_counts_once() {
+        let [one, other] = [[0.1, -0.1, 0.1, -0.1], [0.1, 0.1, -0.1, -0.1]];
+        let cells = (0..10).flat_map(|place| [subject_on(4, place, &[&one]), subject_on(8, place, &[&other])]);
+        let degrees = variances(&cells.collect::<Vec<_>>())[0].degrees;
+        assert!((degrees - 6.0).abs() < 0.5, "{degrees}");
     }
 
     #[test]

@@ -12,31 +12,28 @@ const EXACT: usize = 20;
 /// (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, section 4.1). An empty side is no evidence, and
 /// the p value is 1. Values have to be numbers.
 pub fn mann_whitney(x: &[f64], y: &[f64]) -> f64 {
-    if x.is_empty() || y.is_empty() {
-        return 1.0;
-    }
-    let (score, above, ties) = pairs(x, y);
-    if ties == 0.0 && x.len() <= EXACT && y.len() <= EXACT {
-        return exact_cdf(x.len(), y.len(), above as usize);
-    }
-    score.p_value()
+    mann_whitney_test(x, y).0
 }
 
-/// The statistic of this test, as a part of a stratified one.
-pub(crate) fn mann_whitney_score(x: &[f64], y: &[f64]) -> Score {
-    pairs(x, y).0
-}
-
-/// The statistic; the number of pairs in which the value of x is the larger one, ties counting one half; and the ties.
-fn pairs(x: &[f64], y: &[f64]) -> (Score, f64, f64) {
+/// The p value, with the statistic as a part of a stratified test.
+pub(crate) fn mann_whitney_test(x: &[f64], y: &[f64]) -> (f64, Score) {
     let both: Vec<f64> = x.iter().chain(y).copied().collect();
     let (ranks, ties) = ranks(&both);
     let (n, m) = (x.len() as f64, y.len() as f64);
+    // The number of pairs in which the value of x is the larger one, ties counting one half.
     let above = ranks[..x.len()].iter().sum::<f64>() - n * (n + 1.0) / 2.0;
     let all = n + m;
     let shared = if ties == 0.0 { 0.0 } else { ties / (all * (all - 1.0)) };
     let variance = n * m / 12.0 * (all + 1.0 - shared);
-    (Score { excess: above - n * m / 2.0, deviation: variance.max(0.0).sqrt() }, above, ties)
+    let score = Score { excess: above - n * m / 2.0, deviation: variance.max(0.0).sqrt() };
+    let p_value = if x.is_empty() || y.is_empty() {
+        1.0
+    } else if ties == 0.0 && x.len() <= EXACT && y.len() <= EXACT {
+        exact_cdf(x.len(), y.len(), above as usize)
+    } else {
+        score.p_value()
+    };
+    (p_value, score)
 }
 
 /// `P(U <= u)`: the share of arrangements of n and m values with at most u inversions.

@@ -6,7 +6,7 @@
 //! | here | correction for multiple tests |
 //! | `launches` | how launches differ: tests of pairs of launches, and of launches of two runs |
 //! | `moderation` | variances that borrow from each other |
-//! | `spread` | standard errors of medians, and the variance between launches beyond that between visits |
+//! | `spread` | standard errors of medians, means of independent estimates, and the variance between launches beyond that between visits |
 //! | `signed_rank`, `mann_whitney` | rank tests, paired and not |
 //! | `ranks` | ranks with ties, and rank tests of several strata |
 
@@ -20,11 +20,11 @@ mod spread;
 pub use launches::{LaunchLogs, common_means};
 pub(crate) use launches::{Replicates, test_all};
 pub use mann_whitney::mann_whitney;
-pub(crate) use mann_whitney::mann_whitney_score;
+pub(crate) use mann_whitney::mann_whitney_test;
 pub(crate) use ranks::{Score, stratified};
 pub use signed_rank::signed_rank;
-pub(crate) use signed_rank::signed_rank_score;
-pub(crate) use spread::{launch_variance, standard_error};
+pub(crate) use signed_rank::signed_rank_test;
+pub(crate) use spread::{launch_variance, standard_error, weighted_mean};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

@@ -21,7 +21,7 @@ pub(super) fn moderate(own: &[Variance], worth: f64) -> Vec<Variance> {
 }
 
 /// The mean logarithm of sample variances is lower with fewer degrees of freedom: the logarithm after correction for that.
-pub(super) fn log_variance(own: Variance) -> f64 {
+fn log_variance(own: Variance) -> f64 {
     own.value.ln() - digamma(own.degrees / 2.0) + (own.degrees / 2.0).ln()
 }
 

@@ -14,44 +14,26 @@ const EXACT: usize = 50;
 /// correction of one half (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, section 3.1).
 /// Without any difference there is no evidence, and the p value is 1. Differences have to be numbers.
 pub fn signed_rank(differences: &[f64]) -> f64 {
-    let sum = rank_sum(differences);
-    if sum.count == 0 {
-        return 1.0;
-    }
-    if sum.ties == 0.0 && sum.count <= EXACT {
-        // Ranks without ties are whole numbers.
-        return exact_cdf(sum.count)[sum.positive as usize];
-    }
-    sum.score().p_value()
+    signed_rank_test(differences).0
 }
 
-/// The statistic of this test, as a part of a stratified one.
-pub(crate) fn signed_rank_score(differences: &[f64]) -> Score {
-    rank_sum(differences).score()
-}
-
-/// The ranks of the differences above 0.
-struct RankSum {
-    /// Differences other than 0.
-    count: usize,
-    positive: f64,
-    ties: f64,
-}
-
-fn rank_sum(differences: &[f64]) -> RankSum {
+/// The p value, with the statistic as a part of a stratified test.
+pub(crate) fn signed_rank_test(differences: &[f64]) -> (f64, Score) {
     let nonzero: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let sizes: Vec<f64> = nonzero.iter().map(|d| d.abs()).collect();
     let (ranks, ties) = ranks(&sizes);
-    let positive = nonzero.iter().zip(&ranks).filter(|(d, _)| **d > 0.0).map(|(_, rank)| rank).sum();
-    RankSum { count: nonzero.len(), positive, ties }
-}
-
-impl RankSum {
-    fn score(&self) -> Score {
-        let n = self.count as f64;
-        let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - self.ties / 48.0;
-        Score { excess: self.positive - n * (n + 1.0) / 4.0, deviation: variance.sqrt() }
-    }
+    // The ranks of the differences above 0.
+    let positive: f64 = nonzero.iter().zip(&ranks).filter(|(d, _)| **d > 0.0).map(|(_, rank)| rank).sum();
+    let n = nonzero.len() as f64;
+    let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0;
+    let score = Score { excess: positive - n * (n + 1.0) / 4.0, deviation: variance.sqrt() };
+    let p_value = match nonzero.len() {
+        0 => 1.0,
+        // Ranks without ties are whole numbers.
+        count if ties == 0.0 && count <= EXACT => exact_cdf(count)[positive as usize],
+        _ => score.p_value(),
+    };
+    (p_value, score)
 }
 
 /// `P(W <= w)` for w in `0..=n(n+1)/2`, W being the sum of a random subset of the ranks `1..=n`.

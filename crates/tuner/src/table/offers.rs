@@ -6,11 +6,10 @@ use collrules_record::{Candidate, Cell};
 use collrules_rules::Collective;
 use collrules_rules::hazard::interoperate;
 
-use super::problem::{BUILTIN, Offer, Site, TableProblem};
+use super::solve::{BUILTIN, Offer, Site, TableProblem};
 use crate::common::{Convincing, convincing_choices};
-use crate::repair::covers;
 use crate::terms::Terms;
-use crate::verdict::{JudgedCell, JudgedPoint, complexity, is_harmless};
+use crate::verdict::{JudgedCell, complexity, is_harmless};
 use crate::weights::Weights;
 
 /// The problem of one collective.
@@ -25,16 +24,6 @@ pub(crate) struct Encoding<'a> {
     /// True if all message sizes have to share one choice, or choices that interoperate.
     pub(crate) shared: bool,
     weights: Weights<'a>,
-}
-
-/// Measured gain: builtin time over candidate time.
-pub(crate) fn gain(point: &JudgedPoint) -> Option<f64> {
-    point.finding.gain.map(|gain| gain.point).filter(|gain| gain.is_finite() && *gain > 0.0)
-}
-
-/// Expected gain, corrected for the luck of the fastest measurement.
-fn expected(point: &JudgedPoint) -> Option<f64> {
-    point.finding.expected.filter(|gain| gain.is_finite() && *gain > 0.0).or_else(|| gain(point))
 }
 
 /// An offer before choices are numbered.
@@ -117,11 +106,8 @@ fn classes(collective: Collective, choices: &[Candidate], shared: bool) -> Vec<V
 fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, terms: &Terms<'_>) -> Vec<CellBids> {
     let convincing = convincing.get(&(block[0].cell.collective, block[0].cell.ranks)).filter(|_| shared);
     let Cell { collective, ranks, .. } = block[0].cell;
-    let builtin = || vec![Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: true, tied: false }];
     let own = |cell: &JudgedCell| {
-        let at = cell.cell.lookup_bytes(terms.release);
-        let is_reverted = terms.reverted.iter().any(|range| covers(range, collective, ranks, at));
-        let bids = if is_reverted { builtin() } else { bids(cell, convincing, terms) };
+        let (at, bids) = (cell.cell.lookup_bytes(terms.release), bids(cell, convincing, terms));
         CellBids { at, cell: cell.cell, bids }
     };
     // Without a time of the default nothing can be compared, as if the size had not been measured.
@@ -130,24 +116,14 @@ fn bids_of_block(block: &[JudgedCell], shared: bool, convincing: &Convincing, te
     if sites.is_empty() {
         sites = block.iter().map(own).collect();
     }
-    // A reverted range may lie between measured sizes: its ends become sites without a cell.
-    let (first, last) = (sites[0].at, sites[sites.len() - 1].at);
-    for range in terms.reverted {
-        let ends = [Some(range.lookup.0), range.lookup.1.and_then(|end| end.checked_sub(1))];
-        for at in ends.into_iter().flatten().filter(|at| first < *at && *at < last) {
-            if covers(range, collective, ranks, at)
-                && let Err(place) = sites.binary_search_by_key(&at, |site| site.at)
-            {
-                // Such a site offers one choice, so it costs nothing with any weight.
-                sites.insert(place, CellBids { at, cell: block[0].cell, bids: builtin() });
-            }
-        }
-    }
     // A choice for all sizes covers planned ones beyond those that were timed, where nothing is known.
+    let (first, last) = (sites[0].at, sites[sites.len() - 1].at);
     let planned = terms.planned.iter().filter(|cell| (cell.collective, cell.ranks) == (collective, ranks));
     for at in planned.map(|cell| cell.lookup_bytes(terms.release)).filter(|at| shared && (*at < first || last < *at)) {
         if let Err(place) = sites.binary_search_by_key(&at, |site| site.at) {
-            sites.insert(place, CellBids { at, cell: block[0].cell, bids: builtin() });
+            // Such a site offers one choice, so it costs nothing with any weight.
+            let bids = vec![Bid { candidate: Candidate::Builtin, log_gain: 0.0, proven: true, tied: false }];
+            sites.insert(place, CellBids { at, cell: block[0].cell, bids });
         }
     }
     sites
@@ -165,7 +141,7 @@ fn bids(cell: &JudgedCell, convincing: Option<&BTreeSet<Candidate>>, terms: &Ter
         let block = (cell.cell.collective, cell.cell.ranks);
         let stalls = point.finding.stalls.is_some() && !terms.criteria.accept_stalls;
         let choosable = terms.can_select(block, candidate) && point.bar.is_none() && !stalls;
-        let Some(gain) = expected(point).filter(|_| choosable) else { continue };
+        let Some(gain) = point.finding.expected.filter(|_| choosable) else { continue };
         let proven = match convincing {
             Some(convincing) => convincing.contains(&candidate),
             None => point.shortfall.is_none(),

@@ -8,7 +8,6 @@
 use collrules_record::findings::Crossover;
 use collrules_record::policy::Between;
 use collrules_record::tuning::revert_steps;
-use collrules_record::validation::RevertedRange;
 use collrules_record::{Bytes, Candidate, Cell, Ranks};
 use collrules_rules::metric::{Metric, metric};
 use collrules_rules::registry::{self, When};
@@ -16,9 +15,8 @@ use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, Release};
 
 use super::offers::Encoding;
-use super::problem::BlockSpan;
+use super::solve::BlockSpan;
 use crate::crossover::{boundary, interval};
-use crate::repair::covers;
 use crate::terms::Terms;
 use crate::verdict::JudgedCell;
 
@@ -27,38 +25,43 @@ pub(crate) type Sizes = Steps<Candidate>;
 
 /// Returns the candidates for a collective by communicator size and lookup bytes, and the sizes at which a choice
 /// changes.
-pub(super) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<'_>) -> (Steps<Sizes>, Vec<Crossover>) {
+pub(crate) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<'_>) -> (Steps<Sizes>, Vec<Crossover>) {
     let mut steps = Steps::constant(Steps::constant(Candidate::Builtin));
-    let mut crossovers = Vec::new();
-    let mut placed: Vec<(u64, u64, Sizes)> = Vec::new();
+    let mut placed: Vec<(Ranks, usize)> = Vec::new();
+    let at = |ranks: Ranks| u64::from(ranks.0);
     for range in spans {
         let sizes = sizes(encoding, range, terms);
         for block in &encoding.blocks[range.first..range.end] {
-            crossovers.extend(changes(encoding, block, &sizes, terms));
-            let ranks = u64::from(block[0].cell.ranks.0);
-            placed.push((ranks, range.first as u64, within_measured(block, sizes.clone(), encoding.shared, terms)));
+            let ranks = block[0].cell.ranks;
+            let sizes = within_measured(block, sizes.clone(), encoding.shared, terms);
+            steps.set(at(ranks), Some(at(ranks) + 1), sizes);
+            placed.push((ranks, range.first));
         }
     }
-    for (ranks, _, sizes) in &placed {
-        steps.set(*ranks, Some(ranks + 1), sizes.clone());
-    }
+    // Reverted ranges are cut out of the solution, so that all other sizes keep the rules that were compared.
+    let revert = |steps: &mut _| revert_steps(steps, encoding.collective, terms.reverted, &Candidate::Builtin);
+    revert(&mut steps);
+    let measured = steps.clone();
     for pair in placed.windows(2) {
-        let ((lower, range, below), (upper, other, above)) = (&pair[0], &pair[1]);
+        let ((lower, range), (upper, other)) = (pair[0], pair[1]);
+        let (below, above) = (measured.get(at(lower)), measured.get(at(upper)));
         let between = match terms.policy.between {
             Between::Keep => continue,
             Between::Lower => filtered(below, |choice| takes_any(encoding.collective, choice)),
             Between::Agree => {
-                let common = if range == other {
+                let common = if range == other && below == above {
                     below.clone()
                 } else {
-                    agreement((Ranks(*lower as u32), below), (Ranks(*upper as u32), above), encoding, terms.release)
+                    agreement((lower, below), (upper, above), encoding, terms.release)
                 };
                 filtered(&common, |choice| runs_alike(terms.release, encoding.collective, choice))
             }
         };
-        steps.set(lower + 1, Some(*upper), between);
+        steps.set(at(lower) + 1, Some(at(upper)), between);
     }
-    revert_steps(&mut steps, encoding.collective, terms.reverted, &Candidate::Builtin);
+    revert(&mut steps);
+    let of_block = |block: &&[JudgedCell]| changes(encoding, block, steps.get(at(block[0].cell.ranks)), terms);
+    let crossovers = encoding.blocks.iter().flat_map(of_block).collect();
     (steps, crossovers)
 }
 
@@ -110,19 +113,6 @@ fn boundary_of_range(
     terms: &Terms<'_>,
 ) -> (u64, u64) {
     let blocks = &encoding.blocks[range.first..range.end];
-    // Reverted ranges keep their ends.
-    let is_reverted = |at: u64, ends: &dyn Fn(&RevertedRange) -> bool| {
-        let here = |range: &RevertedRange| {
-            ends(range) && blocks.iter().any(|block| covers(range, encoding.collective, block[0].cell.ranks, at))
-        };
-        terms.reverted.iter().any(here)
-    };
-    if below == Candidate::Builtin && is_reverted(low, &|range| range.lookup.1 == Some(low + 1)) {
-        return (low + 1, low + 1);
-    }
-    if above == Candidate::Builtin && is_reverted(high, &|range| range.lookup.0 == high) {
-        return (high, high);
-    }
     let of_block = |block: &&&[JudgedCell]| {
         let upper = block.partition_point(|cell| cell.cell.lookup_bytes(terms.release) < high);
         let (lower, upper) = (block.get(upper.checked_sub(1)?)?, block.get(upper)?);

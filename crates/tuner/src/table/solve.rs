@@ -1,44 +1,207 @@
-//! An exact dynamic programme over the communicator sizes of a collective.
+//! The rule table of one collective as an optimisation problem, solved exactly by dynamic programmes over communicator sizes,
+//! and over the lookup bytes of those that share their rules.
 
-use super::problem::{BlockSpan, TableProblem};
-use super::segments::{Cost, Joined, SolutionValue, better, fewest, fewest_choices};
+use std::collections::BTreeMap;
+
+/// Choices are numbered from plain to elaborate; this one leaves the decision to Open MPI.
+pub(crate) const BUILTIN: usize = 0;
+
+/// Possible rules of a collective, with their costs.
+#[derive(Clone, Debug)]
+pub(crate) struct TableProblem {
+    /// The number of choices.
+    pub(crate) choices: usize,
+    /// Choices that may be combined for one communicator size.
+    pub(crate) classes: Vec<Vec<usize>>,
+    /// The measured lookup bytes of each measured communicator size, both ascending strictly.
+    pub(crate) blocks: Vec<Vec<Site>>,
+    /// True if neighbouring communicator sizes may share their rules.
+    pub(crate) merge: bool,
+}
+
+/// Choices that may be made for calls that look up the same bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    /// Lookup bytes.
+    pub(crate) at: u64,
+    /// Weight of all its cells together, under the best permitted choice: the unit of costs.
+    pub(crate) weight: f64,
+    /// Number of its cells.
+    pub(crate) cells: u32,
+    /// Offers by choice, each choice once.
+    pub(crate) offers: Vec<Offer>,
+}
+
+impl Site {
+    /// Returns the mean weight of its cells.
+    pub(crate) fn mean_weight(&self) -> f64 {
+        self.weight / f64::from(self.cells.max(1))
+    }
+}
+
+/// A harmless choice at a site.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Offer {
+    pub(crate) choice: usize,
+    /// Cost relative to the best permitted candidate, over the cells of the site: the logarithm of the ratio of their
+    /// times, or the time that programs lose.
+    pub(crate) cost: f64,
+    /// Number of cells in which it is not significantly better than the builtin.
+    pub(crate) unproven: u32,
+    /// True if the cost is within the bound.
+    pub(crate) within: bool,
+}
+
+/// Blocks that share their rules. The spans of a solution cover all blocks, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BlockSpan {
+    /// The first block.
+    pub(crate) first: usize,
+    /// The first block after the range.
+    pub(crate) end: usize,
+    /// The choice at each of the lookup bytes of these blocks, ascending.
+    pub(crate) choices: Choices,
+}
+
+/// Lookup bytes with the choice there.
+type Choices = Vec<(u64, usize)>;
+
+/// Returns the number of rules that this choice adds to a range.
+pub(crate) fn weight(choice: usize) -> u32 {
+    u32::from(choice != BUILTIN)
+}
 
 /// The fewest rules with every site within the bound, and then the least cost.
 pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
     let blocks = problem.blocks.len();
-    let mut best: Vec<SolutionValue> = vec![None; blocks + 1];
-    let mut origin = vec![0; blocks + 1];
-    best[0] = Some((0, Cost::NONE));
+    // For each number of blocks, the best rules of the first ones, with their last span.
+    let mut best: Vec<(SolutionValue, Option<BlockSpan>)> = vec![(None, None); blocks + 1];
+    best[0].0 = Some((0, Cost::NONE));
     for first in 0..blocks {
-        let Some((rules, cost)) = best[first] else { continue };
+        let Some((rules, cost)) = best[first].0 else { continue };
         let mut joined = Joined::new(problem.choices);
         let last = if problem.merge { blocks } else { first + 1 };
-        for end in first + 1..=last {
-            joined.add(&problem.blocks[end - 1]);
+        for (end, block) in (first + 1..).zip(&problem.blocks[first..last]) {
+            joined.add(block);
             // If these blocks have no common rules, adding blocks does not help.
-            let Some((more, extra)) = fewest(problem, &joined) else { break };
+            let Some(((more, extra), choices)) = fewest(problem, &joined) else { break };
             let value = Some((rules + more, cost.plus(extra)));
-            if better(value, best[end]) {
-                best[end] = value;
-                origin[end] = first;
+            if better(value, best[end].0) {
+                best[end] = (value, Some(BlockSpan { first, end, choices }));
             }
         }
     }
-    best[blocks]?;
-    spans(problem, &origin)
-}
-
-/// Follows the origins from the last block to the first.
-fn spans(problem: &TableProblem, origin: &[usize]) -> Option<Vec<BlockSpan>> {
-    let mut spans = Vec::new();
-    let mut end = problem.blocks.len();
-    while end > 0 {
-        let first = origin[end];
-        let mut joined = Joined::new(problem.choices);
-        problem.blocks[first..end].iter().for_each(|block| joined.add(block));
-        spans.push(BlockSpan { first, end, choices: fewest_choices(problem, &joined)? });
-        end = first;
-    }
+    best[blocks].0?;
+    let from = |end: usize| best[end].1.clone();
+    let mut spans: Vec<BlockSpan> = std::iter::successors(from(blocks), |span| from(span.first)).collect();
     spans.reverse();
     Some(spans)
+}
+
+/// Sums over the cells of some sites: the secondary objective after the number of rules.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Cost {
+    lost: f64,
+    unproven: u32,
+}
+
+impl Cost {
+    const NONE: Self = Self { lost: 0.0, unproven: 0 };
+    const IMPOSSIBLE: Self = Self { lost: f64::INFINITY, unproven: 0 };
+
+    fn plus(self, other: Self) -> Self {
+        Self { lost: self.lost + other.lost, unproven: self.unproven + other.unproven }
+    }
+}
+
+/// The cost of each choice at the lookup bytes of blocks that share their rules.
+#[derive(Clone, Debug)]
+struct Joined {
+    sites: BTreeMap<u64, Vec<Cost>>,
+    choices: usize,
+}
+
+impl Joined {
+    fn new(choices: usize) -> Self {
+        Self { sites: BTreeMap::new(), choices }
+    }
+
+    /// Adds a block. A choice remains possible at a position if every block measured there offers it within the bound.
+    fn add(&mut self, block: &[Site]) {
+        for site in block {
+            let before = self.sites.get(&site.at);
+            let mut costs = vec![Cost::IMPOSSIBLE; self.choices];
+            for offer in site.offers.iter().filter(|offer| offer.within) {
+                let own = Cost { lost: offer.cost, unproven: offer.unproven };
+                costs[offer.choice] = before.map_or(own, |before| own.plus(before[offer.choice]));
+            }
+            self.sites.insert(site.at, costs);
+        }
+    }
+}
+
+/// The value of a solution: fewer rules first, then the smaller cost; none if there is no solution.
+type SolutionValue = Option<(u32, Cost)>;
+
+/// Returns true if the first value is better than the second.
+fn better(one: SolutionValue, other: SolutionValue) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one < other,
+        (one, _) => one.is_some(),
+    }
+}
+
+/// The fewest ranges, and then the least cost, with all choices from one class; with the choice at each position.
+fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Choices)> {
+    let solutions = problem.classes.iter().filter_map(|class| sweep(joined, class));
+    let (value, choices) = solutions.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
+    Some((value, joined.sites.keys().copied().zip(choices).collect()))
+}
+
+/// Makes one pass from small to large: finds for each choice the best solution up to the position that ends with it.
+///
+/// Either the previous range continues, or the best of all solutions ends and a new range begins. Both are optimal
+/// parts of an optimal whole (Bellman), since what follows depends on the last choice alone.
+fn sweep(joined: &Joined, class: &[usize]) -> Option<((u32, Cost), Vec<usize>)> {
+    if joined.sites.is_empty() {
+        return Some(((0, Cost::NONE), Vec::new()));
+    }
+    let mut before: Vec<SolutionValue> = Vec::new();
+    // For each position and choice, the index in the class of the choice before.
+    let mut origins: Vec<usize> = Vec::with_capacity(joined.sites.len() * class.len());
+    for (place, costs) in joined.sites.values().enumerate() {
+        let cheapest = least(&before);
+        let mut now = Vec::with_capacity(class.len());
+        for (own, choice) in class.iter().enumerate() {
+            let weight = weight(*choice);
+            let (mut value, mut origin) = match (cheapest, place) {
+                (_, 0) => (Some((weight, Cost::NONE)), own),
+                (Some(from), _) => (before[from].map(|(rules, cost)| (rules + weight, cost)), from),
+                (None, _) => (None, own),
+            };
+            let stay = before.get(own).copied().flatten();
+            if stay.is_some() && !better(value, stay) {
+                (value, origin) = (stay, own);
+            }
+            let cost = costs[*choice];
+            now.push(value.filter(|_| cost.lost.is_finite()).map(|(rules, sum)| (rules, sum.plus(cost))));
+            origins.push(origin);
+        }
+        before = now;
+    }
+    let mut last = least(&before)?;
+    let value = before[last]?;
+    let mut taken = Vec::with_capacity(joined.sites.len());
+    for origins in origins.chunks(class.len()).rev() {
+        taken.push(class[last]);
+        last = origins[last];
+    }
+    taken.reverse();
+    Some((value, taken))
+}
+
+/// Index of the best value, the first of equals; none if there is no solution.
+fn least(values: &[SolutionValue]) -> Option<usize> {
+    let best = (0..values.len()).reduce(|best, at| if better(values[at], values[best]) { at } else { best });
+    best.filter(|best| values[*best].is_some())
 }

@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::problem::{BUILTIN, BlockSpan, Offer, Site, TableProblem, weight};
-use super::solve::fewest_rules;
+use super::solve::{BUILTIN, BlockSpan, Offer, Site, TableProblem, fewest_rules, weight};
 
 /// Computes the cost of rules: ranges that count, and the sum of log regrets; none if they choose a candidate that a
 /// site does not offer.

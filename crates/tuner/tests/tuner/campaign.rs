@@ -119,7 +119,7 @@ impl Campaign {
 
     pub(crate) fn analyze_with(&self, release: Release, criteria: Criteria) -> Findings {
         let observations = Observations::from_samples(&self.text).unwrap();
-        analyze(&observations, release, criteria, "a synthetic campaign").unwrap()
+        analyze(&observations, release, criteria, Default::default(), "a synthetic campaign").unwrap()
     }
 
     /// A normal number of so much deviation; nothing is drawn for none, so that older campaigns stay what they were.

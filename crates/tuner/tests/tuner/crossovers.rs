@@ -4,7 +4,7 @@ use collrules_record::criteria::Criteria;
 use collrules_record::policy::Between;
 use collrules_record::{Bytes, Candidate, Cell, Policy, Ranks};
 use collrules_rules::{Choice, Collective, Release};
-use collrules_tuner::{analyze, analyze_under};
+use collrules_tuner::analyze;
 
 use crate::campaign::{Campaign, cell, plain, rules};
 
@@ -183,7 +183,7 @@ fn a_communicator_size_does_not_borrow_sizes_that_only_another_was_measured_at()
     for between in [Between::Keep, Between::Lower, Between::Agree] {
         let policy = Policy { between, ..Policy::default() };
         let analyzed =
-            analyze_under(&campaign.observations(), Release::V4_1, Criteria::default(), policy, "a synthetic campaign");
+            analyze(&campaign.observations(), Release::V4_1, Criteria::default(), policy, "a synthetic campaign");
         let findings = analyzed.expect("has timings");
         for (ranks, beyond) in [(4, 8193), (6, (1 << 20) + 1)] {
             let expected = vec![(0, Choice::BUILTIN), (1024, Choice::plain(6)), (beyond, Choice::BUILTIN)];
@@ -202,7 +202,8 @@ fn a_planned_size_that_was_not_measured_follows_its_neighbours() {
     }
     let decide = |planned: &[Cell]| {
         let observations = campaign.observations().planning(planned.iter().copied());
-        analyze(&observations, Release::V4_1, Criteria::default(), "a synthetic campaign").expect("has timings")
+        analyze(&observations, Release::V4_1, Criteria::default(), Default::default(), "a synthetic campaign")
+            .expect("has timings")
     };
     let whole = decide(&[]);
     let chain = Choice::plain(2);

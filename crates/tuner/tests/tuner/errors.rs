@@ -45,7 +45,8 @@ fn what_is_wrong_is_named() {
         ("tuned:6/0", "tuned:x/0", "`tuned:x/0/0/0` is not a candidate"),
     ] {
         let garbled = Observations::from_samples(&text.replace(name, garbled)).unwrap();
-        let garbled = analyze(&garbled, Release::V4_1, Criteria::default(), "x").expect_err("a bad name");
+        let garbled =
+            analyze(&garbled, Release::V4_1, Criteria::default(), Default::default(), "x").expect_err("a bad name");
         assert!(garbled.to_string().contains(why), "{garbled}");
     }
     assert!(error(&text.replace(",4,8,", ",four,8,")).contains("four"));
@@ -59,7 +60,7 @@ fn a_run_without_samples_is_an_error() {
     let mut campaign = Campaign::new(1, 0.0);
     let refused = |campaign: &Campaign| {
         let observations = Observations::from_samples(campaign.text()).unwrap();
-        analyze(&observations, Release::V4_1, Criteria::default(), "x").expect_err("no samples")
+        analyze(&observations, Release::V4_1, Criteria::default(), Default::default(), "x").expect_err("no samples")
     };
     assert!(matches!(refused(&campaign), TunerError::NoSamples { left_out: 0 }));
     assert_eq!(refused(&campaign).to_string(), "there are no timings to decide on");
@@ -82,7 +83,7 @@ fn a_last_line_without_its_end_is_a_line() {
 fn launches_without_timings_are_remarked() {
     let expecting = |campaign: &Campaign, launches| {
         let observations = Observations::from_samples(campaign.text()).unwrap().expecting(launches);
-        analyze(&observations, Release::V4_1, Criteria::default(), "x").unwrap()
+        analyze(&observations, Release::V4_1, Criteria::default(), Default::default(), "x").unwrap()
     };
     let mut campaign = good();
     assert!(!remarked(&expecting(&campaign, 2), "launch"));
@@ -189,7 +190,7 @@ fn criteria_out_of_range_are_refused() {
         Criteria { level: 1.0, ..usual },
         Criteria { untested_gain: f64::INFINITY, ..usual },
     ] {
-        let refused = analyze(&observations, Release::V4_1, criteria, "x");
+        let refused = analyze(&observations, Release::V4_1, criteria, Default::default(), "x");
         assert!(matches!(refused, Err(TunerError::Criteria { .. })), "{criteria:?}");
     }
 }
@@ -200,6 +201,7 @@ fn the_order_of_lines_does_not_matter() {
     let mut lines: Vec<&str> = campaign.text().lines().collect();
     lines[2..].reverse();
     let turned = Observations::from_samples(&(lines.join("\n") + "\n")).unwrap();
-    let turned = analyze(&turned, Release::V4_1, Criteria::default(), "a synthetic campaign").unwrap();
+    let turned =
+        analyze(&turned, Release::V4_1, Criteria::default(), Default::default(), "a synthetic campaign").unwrap();
     assert_eq!(turned, campaign.analyze());
 }

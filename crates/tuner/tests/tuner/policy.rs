@@ -10,7 +10,7 @@ use collrules_record::{Candidate, Placement, Policy};
 use collrules_rules::bits::Keep;
 use collrules_rules::hazard::RankRange;
 use collrules_rules::{Choice, Collective, Release, hazard};
-use collrules_tuner::{Laid, Observations, analyze_among, analyze_under};
+use collrules_tuner::{Laid, Observations, analyze_among};
 
 use crate::campaign::{Campaign, cell, finding, plain, remarked, rules};
 
@@ -20,7 +20,7 @@ fn analyze(campaign: &Campaign, policy: Policy) -> Findings {
 
 fn analyze_on(release: Release, campaign: &Campaign, policy: Policy) -> Findings {
     let observations = Observations::from_samples(campaign.text()).unwrap();
-    analyze_under(&observations, release, Criteria::default(), policy, "a synthetic campaign").unwrap()
+    collrules_tuner::analyze(&observations, release, Criteria::default(), policy, "a synthetic campaign").unwrap()
 }
 
 /// Bcast on so many ranks: gains of algorithms 1 and 6 at 8 B, 64 B, 512 B and 4 KiB.

@@ -26,7 +26,7 @@ fn timings(cell: Cell, candidate: Candidate, micros: &[f64]) -> Vec<TableTiming>
 
 fn findings(timings: &[TableTiming]) -> Findings {
     let observations = Observations::from_timings(timings, Statistic::RankAverage).unwrap();
-    analyze(&observations, Release::V4_1, Default::default(), "a table").unwrap()
+    analyze(&observations, Release::V4_1, Default::default(), Default::default(), "a table").unwrap()
 }
 
 /// Launches usually differ by a few per cent, sometimes by more: a single value has to gain more than that.
@@ -100,7 +100,7 @@ fn launches_enough_for_a_test_are_tested() {
 #[test]
 fn no_timings_are_an_error() {
     let observations = Observations::from_timings(&[], Statistic::RankAverage).unwrap();
-    let refused = analyze(&observations, Release::V4_1, Default::default(), "a table");
+    let refused = analyze(&observations, Release::V4_1, Default::default(), Default::default(), "a table");
     assert!(matches!(refused, Err(TunerError::NoSamples { left_out: 0 })));
 }
 

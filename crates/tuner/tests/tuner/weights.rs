@@ -46,7 +46,7 @@ fn cell(bytes: u64) -> Cell {
 
 fn analyzed(times: &[(u64, f64)]) -> Findings {
     let times = times.iter().map(|(bytes, time)| (cell(*bytes), Seconds(*time)));
-    analyze(&observations().weighing(times), Release::V5_0, Criteria::default(), "a table").unwrap()
+    analyze(&observations().weighing(times), Release::V5_0, Criteria::default(), Default::default(), "a table").unwrap()
 }
 
 /// The algorithm that the rules give at both sizes.
@@ -72,7 +72,14 @@ fn seconds_are_saved_and_not_ratios() {
     let observations = timed([(0, [1.0, 1.0]), (2, [0.25, 1.0]), (3, [1.0 / 1.7, 1.0 / 1.7])]);
     let found = |times: &[(u64, f64)]| {
         let times = times.iter().map(|(bytes, time)| (cell(*bytes), Seconds(*time)));
-        analyze(&observations.clone().weighing(times), Release::V5_0, Criteria::default(), "a table").unwrap()
+        analyze(
+            &observations.clone().weighing(times),
+            Release::V5_0,
+            Criteria::default(),
+            Default::default(),
+            "a table",
+        )
+        .unwrap()
     };
     let alike = found(&[]);
     assert_eq!((algorithm(&alike), alike.tree.by_time), (2, false));
@@ -109,7 +116,7 @@ fn a_programs_size_answers_for_those_that_are_measured_as_one_with_it() {
         let timings: Vec<TableTiming> = (0..3).flat_map(with).map(timing).collect();
         let weights = times.iter().filter(|_| is_of_program).map(|(bytes, _)| (at(*bytes), Seconds(1.0)));
         let table = Observations::from_timings(&timings, Statistic::RankAverage).unwrap().weighing(weights);
-        let found = analyze(&table, Release::V5_0, Criteria::default(), "a table").unwrap();
+        let found = analyze(&table, Release::V5_0, Criteria::default(), Default::default(), "a table").unwrap();
         let steps = found.table.get(Collective::Bcast).expect("a rule").get(4).clone();
         steps.iter().filter(|(.., choice)| !choice.is_builtin()).map(|(start, end, _)| (start, end)).collect::<Vec<_>>()
     };

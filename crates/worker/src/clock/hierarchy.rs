@@ -10,10 +10,11 @@ use std::time::Duration;
 use mpi::Rank;
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator, SimpleCommunicator};
+use serde::{Deserialize, Serialize};
 
 use super::domains::Domains;
 use super::pingpong::{answer, ask, quickest};
-use super::{ClockConversion, fit, now, seconds};
+use super::{ClockConversion, now, seconds};
 use crate::control::Control;
 
 /// Number of differences for the fit of the drift, of exchanges for each, and the time between two.
@@ -44,7 +45,7 @@ pub(crate) struct CommonClock {
 }
 
 /// Result of a check; on rank 0 the maximum over all clocks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ClockDeviation {
     /// Error of a clock, in seconds.
     pub(crate) error: f64,
@@ -117,7 +118,7 @@ impl CommonClock {
 
     /// Compares every clock with that of rank 0.
     pub(crate) fn check(&mut self, control: &Control) -> ClockDeviation {
-        let mut mine = ClockDeviation { drift: self.line.drift, ..ClockDeviation::default() };
+        let mut mine = ClockDeviation { drift: self.line.drift.abs(), ..ClockDeviation::default() };
         if self.rank == 0 {
             for leader in self.domains.leaders().into_iter().skip(1) {
                 answer(&self.comm, leader, LAST_EXCHANGES, &self.line);
@@ -130,11 +131,11 @@ impl CommonClock {
             mine.uncertainty = seconds(best.round_trip()) / 2.0;
         }
         self.checked = now();
-        let all = control.gather(control.ranks(), (mine.error, mine.uncertainty, mine.drift.abs()));
-        all.into_iter().fold(ClockDeviation::default(), |worst, (error, uncertainty, drift)| ClockDeviation {
-            error: worst.error.max(error),
-            uncertainty: worst.uncertainty.max(uncertainty),
-            drift: worst.drift.max(drift),
+        let all = control.gather(control.ranks(), mine).into_iter();
+        all.fold(ClockDeviation::default(), |worst, it| ClockDeviation {
+            error: worst.error.max(it.error),
+            uncertainty: worst.uncertainty.max(it.uncertainty),
+            drift: worst.drift.max(it.drift),
         })
     }
 
@@ -157,7 +158,7 @@ impl CommonClock {
         let before = self.set_at.map(|at| (at, self.line));
         let differences: Vec<(i64, f64)> = (0..DIFFERENCES).filter_map(paused).collect();
         let Some(last) = difference(LAST_EXCHANGES) else { return };
-        self.line = fit::line(&differences, last);
+        self.line = ClockConversion::fit(&differences, last);
         if let Some((at, line)) = before.filter(|(at, _)| last.0 - at > LONG_BASELINE) {
             self.line.drift = (last.1 - line.offset) / (last.0 - at) as f64;
         }

@@ -44,46 +44,44 @@ elements! {
     f64: RSMPI_DOUBLE, RSMPI_SUM;
 }
 
-/// `MPI_Send`.
-pub(crate) fn send<T: Element>(comm: &SimpleCommunicator, data: &[T], to: u32) -> CallResult {
-    let (from, count) = (data.as_ptr().cast(), c_count(data.len()));
-    // SAFETY: `data` holds `count` elements of this type and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Send(from, count, T::datatype(), to as c_int, TAG, comm.as_raw()) })
+/// The datatype in which programs send elements of this size, and its number in bytes.
+fn units(element: usize, bytes: usize) -> (ffi::MPI_Datatype, c_int) {
+    if element == 1 { (u8::datatype(), c_count(bytes)) } else { (i32::datatype(), c_count(bytes / size_of::<i32>())) }
 }
 
-/// `MPI_Recv` of as many elements as there is room for.
-pub(crate) fn receive<T: Element>(comm: &SimpleCommunicator, into: &mut [T], from: u32) -> CallResult {
-    let (to, count) = (into.as_mut_ptr().cast(), c_count(into.len()));
+/// `MPI_Send` of elements of this size.
+pub(crate) fn send(comm: &SimpleCommunicator, data: &[u8], element: usize, to: u32) -> CallResult {
+    let (from, (kind, count)) = (data.as_ptr().cast(), units(element, data.len()));
+    // SAFETY: `data` holds `count` elements of this type and outlives the blocking call.
+    classify(unsafe { ffi::MPI_Send(from, count, kind, to as c_int, TAG, comm.as_raw()) })
+}
+
+/// `MPI_Recv` of as many elements of this size as there is room for.
+pub(crate) fn receive(comm: &SimpleCommunicator, into: &mut [u8], element: usize, from: u32) -> CallResult {
+    let (to, (kind, count)) = (into.as_mut_ptr().cast(), units(element, into.len()));
     // SAFETY: `into` has room for `count` elements of this type and outlives the blocking call, and the constant says that
     // no status is wanted.
-    classify(unsafe {
-        ffi::MPI_Recv(to, count, T::datatype(), from as c_int, TAG, comm.as_raw(), ffi::RSMPI_STATUS_IGNORE)
-    })
+    classify(unsafe { ffi::MPI_Recv(to, count, kind, from as c_int, TAG, comm.as_raw(), ffi::RSMPI_STATUS_IGNORE) })
 }
 
-/// `MPI_Sendrecv`.
-pub(crate) fn exchange<T: Element>(
-    comm: &SimpleCommunicator,
-    data: &[T],
-    to: u32,
-    into: &mut [T],
-    from: u32,
-) -> CallResult {
-    sendrecv(comm, data, to as c_int, into, from as c_int)
-}
-
-/// `MPI_Sendrecv`: to the next rank, from the one before. The first rank gets nothing, and the last sends nothing.
+/// `MPI_Sendrecv` of bytes: to the next rank, from the one before. The first rank gets nothing, and the last sends nothing.
 pub(crate) fn shift(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
     let (rank, size) = (comm.rank(), comm.size());
     // SAFETY: a predefined constant.
     let nobody = unsafe { ffi::RSMPI_PROC_NULL };
     let next = if rank + 1 < size { rank + 1 } else { nobody };
-    sendrecv(comm, send, next, receive, if rank > 0 { rank - 1 } else { nobody })
+    exchange(comm, (send, next), (receive, if rank > 0 { rank - 1 } else { nobody }), 1)
 }
 
-fn sendrecv<T: Element>(comm: &SimpleCommunicator, data: &[T], to: c_int, into: &mut [T], from: c_int) -> CallResult {
-    let ((sent, count), (got, room), kind) =
-        ((data.as_ptr().cast(), c_count(data.len())), (into.as_mut_ptr().cast(), c_count(into.len())), T::datatype());
+/// `MPI_Sendrecv` of elements of this size, to a rank and from another one.
+pub(crate) fn exchange(
+    comm: &SimpleCommunicator,
+    (data, to): (&[u8], c_int),
+    (into, from): (&mut [u8], c_int),
+    element: usize,
+) -> CallResult {
+    let ((kind, count), (_, room)) = (units(element, data.len()), units(element, into.len()));
+    let (sent, got) = (data.as_ptr().cast(), into.as_mut_ptr().cast());
     // SAFETY: both buffers hold as many elements of this type as is said, do not overlap, since one is borrowed mutably,
     // and outlive the blocking call; the constant says that no status is wanted.
     classify(unsafe {

@@ -28,7 +28,7 @@ pub(super) trait Buffers {
 }
 
 /// Buffers of bytes, which are moved, or of numbers, which are summed up.
-pub(super) struct Data<T: Send + 'static> {
+pub(super) struct Data<T: 'static> {
     pub(super) seat: Seat,
     pub(super) send: Slots<T>,
     pub(super) receive: Slots<T>,
@@ -62,8 +62,7 @@ impl<T: KnownElement> Data<T> {
     }
 
     pub(super) fn supplied(seat: Seat, supply: &BufferSource) -> Result<Self, String> {
-        let elements = |bytes: usize| bytes / size_of::<T>();
-        let (block, ranks) = (elements(seat.bytes), seat.ranks);
+        let (block, ranks) = (seat.bytes / size_of::<T>(), seat.ranks);
         let share = |rank: usize| match seat.collective {
             Collective::ReduceScatter => block / ranks + usize::from(rank < block % ranks),
             _ => block,
@@ -73,8 +72,7 @@ impl<T: KnownElement> Data<T> {
             Collective::Exscan => seat.rank,
             _ => ranks,
         };
-        let lengths = (elements(seat.send().len), elements(seat.receive().len));
-        let (send, receive) = Slots::pair(&T::default().other(), lengths, supply)?;
+        let (send, receive) = Slots::pair((seat.send().len, seat.receive().len), supply)?;
         let mut data = Self {
             seat,
             send,

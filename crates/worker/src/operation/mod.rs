@@ -2,13 +2,12 @@
 //!
 //! | module | calls |
 //! |---|---|
+//! | here | barrier, and what all calls share |
 //! | `data` | all that move or sum data |
-//! | `barrier` | barrier |
 //! | `program` | mock-ups and reference algorithms, on the same buffers |
 //! | `scene` | (patterns, on buffers of their own) |
 //! | `slots` | (the buffers of successive calls) |
 
-mod barrier;
 mod data;
 mod memory;
 mod pattern;
@@ -16,6 +15,8 @@ mod program;
 mod slots;
 
 use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use collrules_program::Program;
 use collrules_record::{Arguments, Candidate, Cell, DataType};
@@ -23,9 +24,10 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 
 use self::data::{Buffers, Data};
 use self::program::{Extra, PreparedProgram};
+use crate::communicators::Parts;
 use crate::error::WorkerError;
 use crate::ffi::{CallResult, MpiErrorClass};
-use crate::nodes::Parts;
+use crate::sync::{all_agree, dissemination_barrier};
 pub(crate) use pattern::PatternBuffers;
 pub(crate) use slots::{BufferPool, BufferSource};
 
@@ -117,7 +119,7 @@ impl CellOperation {
         skipped: Option<usize>,
     ) -> Result<bool, MpiErrorClass> {
         if self.is_barrier {
-            return barrier::checked(comm, &mut || self.call_without(comm, program, skipped));
+            return checked_barrier(comm, &mut || self.call_without(comm, program, skipped));
         }
         self.data.fill(salt);
         self.call_without(comm, program, skipped)?;
@@ -141,6 +143,39 @@ impl CellOperation {
         data.call_in_place(false);
         called.map(|()| Some(is_right))
     }
+}
+
+/// Delays of the late rank in the check of a barrier, tried in turn: longer ones if a shorter one is inconclusive.
+const DELAYS: [Duration; 4] =
+    [Duration::from_millis(5), Duration::from_millis(20), Duration::from_millis(80), Duration::from_millis(320)];
+
+/// Checks that no rank leaves a barrier before a late rank enters it. The first, the middle and the last rank are late
+/// in turn. A rank that the operating system delays sees a short wait, so only a wait that is short with every delay
+/// counts.
+fn checked_barrier(
+    comm: &SimpleCommunicator,
+    barrier: &mut dyn FnMut() -> Result<(), MpiErrorClass>,
+) -> Result<bool, MpiErrorClass> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let mut right = true;
+    for late in [0, size / 2, size - 1] {
+        let mut waited = false;
+        for delay in DELAYS {
+            dissemination_barrier(comm);
+            if rank == late {
+                thread::sleep(delay);
+            }
+            let start = Instant::now();
+            barrier()?;
+            let mine = rank == late || start.elapsed() >= delay / 2;
+            waited = all_agree(comm, mine);
+            if waited {
+                break;
+            }
+        }
+        right &= waited;
+    }
+    Ok(right)
 }
 
 #[cfg(test)]

@@ -9,15 +9,15 @@ use collrules_program::{Buffer, BufferPart, CollectiveCall, DataType, Reducing, 
 use mpi::topology::SimpleCommunicator;
 
 use super::memory::PageAligned;
+use crate::communicators::Parts;
 use crate::ffi::calls::{self, BlockCounts, BlockTypes};
 use crate::ffi::{CallResult, messages};
-use crate::nodes::Parts;
+
+/// The bytes of the largest element of reductions.
+const LARGEST: usize = size_of::<f64>();
 
 /// Buffers of a program in addition to the caller's.
-pub(super) struct Extra(
-    /// Buffers of eight-byte elements, aligned for reductions.
-    Vec<PageAligned<u64>>,
-);
+pub(super) struct Extra(Vec<PageAligned>);
 
 /// The steps of a program, ready to run.
 pub(super) struct PreparedProgram {
@@ -56,11 +56,7 @@ pub(super) trait Peers {
 impl Extra {
     /// Buffers of these numbers of bytes.
     pub(super) fn new(lengths: &[usize]) -> Result<Self, String> {
-        lengths
-            .iter()
-            .map(|len| PageAligned::new(0, len.div_ceil(size_of::<u64>())))
-            .collect::<Result<_, _>>()
-            .map(Self)
+        lengths.iter().map(|len| PageAligned::new(len.next_multiple_of(LARGEST), 0)).collect::<Result<_, _>>().map(Self)
     }
 
     /// A buffer as elements of some kind.
@@ -149,19 +145,15 @@ fn pass_time(long: Duration) {
 
 impl Peers for SimpleCommunicator {
     fn send(&self, data: &[u8], element: usize, to: u32) -> CallResult {
-        if element == 1 { messages::send(self, data, to) } else { messages::send(self, ints(data), to) }
+        messages::send(self, data, element, to)
     }
 
     fn receive(&self, into: &mut [u8], element: usize, from: u32) -> CallResult {
-        if element == 1 { messages::receive(self, into, from) } else { messages::receive(self, ints_mut(into), from) }
+        messages::receive(self, into, element, from)
     }
 
     fn exchange(&self, data: &[u8], to: u32, into: &mut [u8], from: u32, element: usize) -> CallResult {
-        if element == 1 {
-            messages::exchange(self, data, to, into, from)
-        } else {
-            messages::exchange(self, ints(data), to, ints_mut(into), from)
-        }
+        messages::exchange(self, (data, to as i32), (into, from as i32), element)
     }
 
     fn add(&self, from: &[u8], to: &mut [u8], data: DataType) -> CallResult {
@@ -246,14 +238,6 @@ impl Ready {
     }
 }
 
-fn bytes(elements: &[u64]) -> &[u8] {
-    bytemuck::cast_slice(elements)
-}
-
-fn bytes_mut(elements: &mut [u64]) -> &mut [u8] {
-    bytemuck::cast_slice_mut(elements)
-}
-
 /// Elements of a reduction. An empty slice may have any address.
 fn elements<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
     if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
@@ -282,7 +266,7 @@ fn disjoint(buffer: &mut [u8], reading: Range<usize>, writing: Range<usize>) -> 
 struct ProgramBuffers<'a> {
     send: &'a [u8],
     receive: &'a mut [u8],
-    extra: &'a mut [PageAligned<u64>],
+    extra: &'a mut [PageAligned],
 }
 
 impl ProgramBuffers<'_> {
@@ -290,7 +274,7 @@ impl ProgramBuffers<'_> {
         let buffer = match part.place {
             Buffer::Send => self.send,
             Buffer::Receive => &*self.receive,
-            Buffer::Extra(at) => bytes(&self.extra[at]),
+            Buffer::Extra(at) => &self.extra[at],
         };
         &buffer[part.first..part.first + part.len]
     }
@@ -301,7 +285,7 @@ impl ProgramBuffers<'_> {
             // Nothing is written to the caller's input: programs name it if nothing is received.
             Buffer::Send => &mut [],
             Buffer::Receive => &mut self.receive[range],
-            Buffer::Extra(at) => &mut bytes_mut(&mut self.extra[at])[range],
+            Buffer::Extra(at) => &mut self.extra[at][range],
         }
     }
 
@@ -309,18 +293,18 @@ impl ProgramBuffers<'_> {
     fn pair(&mut self, from: BufferPart, to: BufferPart) -> (&[u8], &mut [u8]) {
         let (reading, writing) = (from.first..from.first + from.len, to.first..to.first + to.len);
         match (from.place, to.place) {
-            (Buffer::Send, Buffer::Receive) => (&self.send[reading], &mut self.receive[writing]),
-            (Buffer::Send, Buffer::Extra(at)) => (&self.send[reading], &mut bytes_mut(&mut self.extra[at])[writing]),
-            (Buffer::Receive, Buffer::Extra(at)) => {
-                (&self.receive[reading], &mut bytes_mut(&mut self.extra[at])[writing])
+            (Buffer::Send, _) => {
+                let send = self.send;
+                (&send[reading], self.write(to))
             }
-            (Buffer::Extra(at), Buffer::Receive) => (&bytes(&self.extra[at])[reading], &mut self.receive[writing]),
+            (Buffer::Receive, Buffer::Extra(at)) => (&self.receive[reading], &mut self.extra[at][writing]),
+            (Buffer::Extra(at), Buffer::Receive) => (&self.extra[at][reading], &mut self.receive[writing]),
             (Buffer::Extra(one), Buffer::Extra(other)) if one == other => {
-                disjoint(bytes_mut(&mut self.extra[one]), reading, writing)
+                disjoint(&mut self.extra[one], reading, writing)
             }
             (Buffer::Extra(one), Buffer::Extra(other)) => {
                 let [one, other] = self.extra.get_disjoint_mut([one, other]).expect("they differ");
-                (&bytes(one)[reading], &mut bytes_mut(other)[writing])
+                (&one[reading], &mut other[writing])
             }
             // Nothing is received.
             (_, Buffer::Send) => (self.read(from), &mut []),

@@ -1,12 +1,14 @@
 //! Buffers of successive calls: equal in each call, or enough in turn to exceed the last-level cache.
 
-use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::any::TypeId;
 use std::fs;
-use std::ops::{Deref, DerefMut};
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use bytemuck::Pod;
 
 use super::memory::{PageAligned, UNALIGNED};
 
@@ -36,7 +38,8 @@ pub(crate) struct BufferPool {
     cache: usize,
     /// Position of the last used buffer within all of them, as a fraction of 2^32.
     position: AtomicU64,
-    free: Mutex<HashMap<TypeId, Box<dyn Any + Send>>>,
+    /// By the type of elements, since values of one may be slow ones of another, such as denormal numbers.
+    free: Mutex<Vec<(TypeId, PageAligned)>>,
 }
 
 impl BufferPool {
@@ -51,29 +54,20 @@ impl BufferPool {
         self.cache as u64
     }
 
-    /// Memory for this number of elements of one value; the first may have others.
-    fn take<T: Clone + Send + 'static>(&self, value: &T, len: usize) -> Result<PageAligned<T>, String> {
+    /// Memory for this number of bytes of elements of a type; the first may have any values.
+    fn take(&self, kind: TypeId, len: usize) -> Result<PageAligned, String> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let buffers =
-            free.get_mut(&TypeId::of::<T>()).and_then(|buffers| buffers.downcast_mut::<Vec<PageAligned<T>>>());
-        let fitting = buffers.and_then(|buffers| {
-            let fitting = buffers.iter().position(|buffer| buffer.len() >= len);
-            // Memory of the wrong size is freed, so that there is never more than is used at once.
-            let taken = (!buffers.is_empty()).then(|| buffers.swap_remove(fitting.unwrap_or(0)));
-            taken.filter(|_| fitting.is_some())
-        });
-        fitting.map_or_else(|| PageAligned::new(value.clone(), len), Ok)
+        let fitting = free.iter().position(|(other, buffer)| *other == kind && buffer.len() >= len);
+        let known = fitting.or_else(|| free.iter().position(|(other, _)| *other == kind));
+        // Memory of the wrong size is freed, so that there is never more than is used at once.
+        let taken = known.map(|at| free.swap_remove(at).1).filter(|_| fitting.is_some());
+        taken.map_or_else(|| PageAligned::new(len, 0), Ok)
     }
 
-    fn put<T: Send + 'static>(&self, buffer: PageAligned<T>) {
+    fn put(&self, kind: TypeId, buffer: PageAligned) {
         // The memory of large messages is not kept.
-        if buffer.is_empty() || size_of_val(&buffer[..]) > 2 * self.cache {
-            return;
-        }
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let buffers = free.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(Vec::<PageAligned<T>>::new()));
-        if let Some(buffers) = buffers.downcast_mut::<Vec<PageAligned<T>>>() {
-            buffers.push(buffer);
+        if !buffer.is_empty() && buffer.len() <= 2 * self.cache {
+            self.free.lock().unwrap_or_else(PoisonError::into_inner).push((kind, buffer));
         }
     }
 }
@@ -101,50 +95,52 @@ fn cache_size(level: &str, size: &str) -> Option<(u32, usize)> {
 }
 
 /// A buffer, or several in turn.
-pub(super) struct Slots<T: Send + 'static> {
-    buffer: PageAligned<T>,
+pub(super) struct Slots<T: 'static> {
+    buffer: PageAligned,
+    /// Bytes of a buffer.
     len: usize,
-    /// Elements from the beginning of one buffer to that of the next.
+    /// Bytes from the beginning of one buffer to that of the next.
     stride: usize,
     count: usize,
     /// Distance to the next buffer: far away, since processors prefetch neighbours.
     step: usize,
     at: usize,
     pool: Option<Arc<BufferPool>>,
+    elements: PhantomData<T>,
 }
 
-impl<T: Clone + Send + 'static> Slots<T> {
-    /// Buffers of these lengths for sending and receiving, filled with this value.
-    pub(super) fn pair(
-        value: &T,
-        (send, receive): (usize, usize),
-        supply: &BufferSource,
-    ) -> Result<(Self, Self), String> {
+impl<T: 'static> Slots<T> {
+    /// Buffers of these numbers of bytes for sending and receiving.
+    pub(super) fn pair((send, receive): (usize, usize), supply: &BufferSource) -> Result<(Self, Self), String> {
+        let elements = PhantomData;
         let BufferSource::Rotated(pool) = supply else {
             let offset = if matches!(supply, BufferSource::Unaligned) { UNALIGNED } else { 0 };
             let single = |len| -> Result<Self, String> {
-                let buffer = PageAligned::after(value.clone(), len, offset)?;
-                Ok(Self { buffer, len, stride: len, count: 1, step: 0, at: 0, pool: None })
+                let buffer = PageAligned::new(len, offset)?;
+                Ok(Self { buffer, len, stride: len, count: 1, step: 0, at: 0, pool: None, elements })
             };
             return Ok((single(send)?, single(receive)?));
         };
-        let stride = |len: usize| (len * size_of::<T>()).next_multiple_of(LINE) / size_of::<T>();
-        let both = (stride(send) + stride(receive)) * size_of::<T>();
+        let both = send.next_multiple_of(LINE) + receive.next_multiple_of(LINE);
         // One more than the cache holds, so that a buffer has left the cache before its next turn.
         let count = pool.cache.checked_div(both).map_or(1, |held| (held + 1).max(2));
         let step = distant_step(count);
         let ring = |len: usize| -> Result<Self, String> {
-            let stride = stride(len);
-            let buffer = pool.take(value, stride * count)?;
+            let stride = len.next_multiple_of(LINE);
+            let buffer = pool.take(TypeId::of::<T>(), stride * count)?;
             // Visits are short: each continues after the last one, or a few buffers would have all turns.
             let at = ((pool.position.load(Ordering::Relaxed) * count as u64) >> 32) as usize;
-            Ok(Self { buffer, len, stride, count, step, at, pool: Some(Arc::clone(pool)) })
+            Ok(Self { buffer, len, stride, count, step, at, pool: Some(Arc::clone(pool)), elements })
         };
         Ok((ring(send)?, ring(receive)?))
     }
-}
 
-impl<T: Send + 'static> Slots<T> {
+    /// Where the buffer of the next call is.
+    fn range(&self) -> Range<usize> {
+        let first = self.at * self.stride;
+        first..first + self.len
+    }
+
     /// Advances to the next buffer.
     pub(super) fn advance(&mut self) {
         self.at += self.step;
@@ -154,29 +150,28 @@ impl<T: Send + 'static> Slots<T> {
     }
 }
 
-impl<T: Send + 'static> Deref for Slots<T> {
+impl<T: Pod> Deref for Slots<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        let first = self.at * self.stride;
-        &self.buffer[first..first + self.len]
+        bytemuck::cast_slice(&self.buffer[self.range()])
     }
 }
 
-impl<T: Send + 'static> DerefMut for Slots<T> {
+impl<T: Pod> DerefMut for Slots<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let first = self.at * self.stride;
-        &mut self.buffer[first..first + self.len]
+        let range = self.range();
+        bytemuck::cast_slice_mut(&mut self.buffer[range])
     }
 }
 
-impl<T: Send + 'static> Drop for Slots<T> {
+impl<T: 'static> Drop for Slots<T> {
     fn drop(&mut self) {
         if let Some(pool) = &self.pool {
             // Rounded up, it leads back to this buffer.
             let position = ((self.at as u64) << 32).div_ceil(self.count.max(1) as u64);
             pool.position.store(position, Ordering::Relaxed);
-            pool.put(std::mem::take(&mut self.buffer));
+            pool.put(TypeId::of::<T>(), std::mem::take(&mut self.buffer));
         }
     }
 }
@@ -207,7 +202,7 @@ mod tests {
         let cache = 1 << 16;
         let supply = rotated(cache);
         for len in [1, 64, 1000, 1 << 17] {
-            let (mut send, mut receive) = Slots::pair(&0u8, (len, len), &supply).expect("small");
+            let (mut send, mut receive) = Slots::<u8>::pair((len, len), &supply).expect("small");
             let mut places = BTreeSet::new();
             let begin = send.as_ptr();
             loop {
@@ -227,10 +222,10 @@ mod tests {
     #[test]
     fn a_buffer_that_is_used_again_is_the_same() {
         for supply in [BufferSource::Reused, BufferSource::InPlace, BufferSource::Unaligned] {
-            let (mut send, receive) = Slots::pair(&7i32, (3, 0), &supply).expect("small");
+            let (mut send, receive) = Slots::<i32>::pair((12, 0), &supply).expect("small");
             let before = send.as_ptr();
             send.advance();
-            assert_eq!((send.as_ptr(), &send[..], receive.len()), (before, &[7, 7, 7][..], 0));
+            assert_eq!((send.as_ptr(), &send[..], receive.len()), (before, &[0, 0, 0][..], 0));
         }
     }
 
@@ -238,15 +233,14 @@ mod tests {
     fn memory_is_kept_from_cell_to_cell() {
         let supply = rotated(1 << 16);
         let places = |lengths| {
-            let (send, receive) = Slots::pair(&0u8, lengths, &supply).expect("small");
+            let (send, receive) = Slots::<u8>::pair(lengths, &supply).expect("small");
             BTreeSet::from([send.buffer.as_ptr(), receive.buffer.as_ptr()])
         };
         assert_eq!(places((64, 64)), places((64, 64)));
         let BufferSource::Rotated(pool) = &supply else { unreachable!("it rotates") };
         places((64, 0));
         let free = pool.free.lock().expect("no panic");
-        let kept = free[&TypeId::of::<u8>()].downcast_ref::<Vec<PageAligned<u8>>>().expect("of its type");
-        assert!(kept.len() <= 2, "{}", kept.len());
+        assert!(free.len() <= 2, "{}", free.len());
     }
 
     #[test]
@@ -254,7 +248,7 @@ mod tests {
         let supply = rotated(1 << 16);
         let mut seen = BTreeSet::new();
         for _ in 0..100 {
-            let (mut send, mut receive) = Slots::pair(&0u8, (1, 1), &supply).expect("small");
+            let (mut send, mut receive) = Slots::<u8>::pair((1, 1), &supply).expect("small");
             for _ in 0..3 {
                 send.advance();
                 receive.advance();

@@ -20,7 +20,7 @@ use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
 use super::arms::Arms;
-use super::subjects::{TURN, calls_of_turn, count_passes, measuring_time, subject_time};
+use super::subjects::{TURN, calls_of_turn, count_passes, expected_seconds};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -143,13 +143,14 @@ impl<'a, 's> JobLauncher<'a, 's> {
 
     /// The planned time of a launch with these subjects.
     fn planned_seconds(&self, subjects: &[ArmSubject]) -> f64 {
-        let startup = self.schedule.startup;
-        let seconds = |it: &ArmSubject| {
-            let call = self.call_times.get(&it.cell()?)?;
-            Some(subject_time(*call, !self.calls.contains_key(it)))
-        };
-        let measuring = measuring_time(startup, subjects.len()).max(subjects.iter().filter_map(seconds).sum());
-        startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring))
+        let measuring = self.expect_measuring(subjects);
+        self.schedule.startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring))
+    }
+
+    /// Expected measuring time of a launch with these subjects, in seconds.
+    pub(crate) fn expect_measuring(&self, subjects: &[ArmSubject]) -> f64 {
+        let is_first = |subject: &ArmSubject| !self.calls.contains_key(subject);
+        expected_seconds(self.schedule.startup, subjects, &self.call_times, is_first)
     }
 
     /// The mean time of a launch in the last block of a stage, without those that failed: a job that hangs is not planned

@@ -15,6 +15,6 @@ mod tests;
 pub(crate) use arms::Arms;
 pub(crate) use launcher::{JobLauncher, first_line};
 pub(crate) use subjects::{
-    CellWeights, guard_cells, guard_patterns, launch_time, list_messages, loop_schedule, measuring_time, screened,
+    CellWeights, OWN_START, guard_cells, guard_patterns, list_messages, loop_schedule, measuring_time, screened,
     subject_time,
 };

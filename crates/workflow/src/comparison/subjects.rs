@@ -48,16 +48,39 @@ pub(crate) fn count_passes(startup: Seconds, subjects: usize) -> u32 {
 }
 
 /// Share of the time of a start that each job of a block adds, since they start at the same time.
-const OWN_START: f64 = 0.5;
-
-/// Expected time of a launch of so many subjects next to others, in seconds.
-pub(crate) fn launch_time(startup: Seconds, subjects: usize) -> f64 {
-    OWN_START * startup.0 + measuring_time(startup, subjects)
-}
+pub(crate) const OWN_START: f64 = 0.5;
 
 /// Expected measuring time of a launch of so many subjects, in seconds.
 pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
     WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))
+}
+
+/// Seconds per byte of long messages, between the shortest and the longest call of the collective and communicator with the
+/// longest of all; 0 if there are no two.
+fn seconds_per_byte(call_times: &BTreeMap<Cell, Seconds>) -> f64 {
+    let Some((long, most)) = call_times.iter().max_by_key(|(cell, _)| cell.vector()) else { return 0.0 };
+    let alike = |(cell, _): &(&Cell, _)| (cell.collective, cell.ranks) == (long.collective, long.ranks);
+    let (short, least) = call_times.iter().find(alike).unwrap_or((long, most));
+    let bytes = long.vector().0 - short.vector().0;
+    if bytes == 0 { 0.0 } else { ((most.0 - least.0) / bytes as f64).max(0.0) }
+}
+
+/// Expected measuring time of a launch of subjects, of which some calls take known times, and others as long as their bytes
+/// take; and whether it is their first launch.
+pub(crate) fn expected_seconds(
+    startup: Seconds,
+    subjects: &[ArmSubject],
+    call_times: &BTreeMap<Cell, Seconds>,
+    is_first: impl Fn(&ArmSubject) -> bool,
+) -> f64 {
+    let rate = seconds_per_byte(call_times);
+    let call = |subject: &ArmSubject| match subject {
+        ArmSubject::Call(cell, _) => call_times.get(cell).copied().unwrap_or(Seconds(rate * cell.vector().0 as f64)),
+        ArmSubject::Messages(pattern, _) => Seconds(rate * pattern.bytes.0 as f64),
+        ArmSubject::Program => Seconds(0.0),
+    };
+    let all = subjects.iter().map(|subject| subject_time(call(subject), is_first(subject))).sum();
+    measuring_time(startup, subjects.len()).max(all)
 }
 
 /// Calls of a subject with long calls in a job of a block: two passes, and an untimed call.
@@ -143,6 +166,8 @@ pub(crate) fn guard_patterns(survey: &Survey, ranks: Ranks) -> Vec<PatternPlan> 
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::condition::Condition;
+
     use super::*;
 
     #[test]
@@ -152,6 +177,24 @@ mod tests {
         assert_eq!(count_passes(Seconds(0.4), 10), 6);
         assert_eq!(count_passes(Seconds(5.0), 1), 16);
         assert_eq!(count_passes(Seconds(0.0), 0), 2);
+    }
+
+    #[test]
+    fn calls_of_unknown_length_take_as_long_as_their_bytes() {
+        let cell = |collective, bytes| Cell { collective, ranks: Ranks(4), bytes: Bytes(bytes) };
+        let call = |collective, bytes| ArmSubject::Call(cell(collective, bytes), Condition::UNALIGNED);
+        let subjects =
+            [call(Collective::Bcast, 8), call(Collective::Bcast, 1 << 20), call(Collective::Allgather, 1 << 18)];
+        let seconds = |times: &[(u64, f64)]| {
+            let times = times.iter().map(|(bytes, time)| (cell(Collective::Bcast, *bytes), Seconds(*time))).collect();
+            expected_seconds(Seconds(0.4), &subjects, &times, |_| false)
+        };
+        let short = measuring_time(Seconds(0.4), 3);
+        assert_eq!(seconds(&[]), short);
+        assert_eq!(seconds(&[(8, 1e-4)]), short, "latency is no bandwidth");
+        // Each takes three calls of a second, as 1 MiB of it would.
+        let known = seconds(&[(0, 0.0), (1 << 19, 0.5)]);
+        assert!((known - 6.0).abs() < 0.1, "{known}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::estimate::mean;
+use collrules_record::findings::CellFinding;
 use collrules_record::options::TuneOptions;
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
@@ -13,7 +14,7 @@ use collrules_record::settings::{
 };
 use collrules_record::state::Step;
 use collrules_record::validation::{Round, ValidationCriteria};
-use collrules_record::{Bytes, Cell, Estimate, Ranks, Seconds, Survey, Validation};
+use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks, Seconds, Survey, Validation};
 use collrules_report::settings::failure;
 use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
@@ -27,7 +28,7 @@ use super::describe_finalist;
 use super::list::find;
 use crate::campaign::Measurement;
 use crate::comparison::{
-    CellWeights, JobLauncher, first_line, guard_cells, guard_patterns, launch_time, list_messages, loop_schedule,
+    CellWeights, JobLauncher, OWN_START, first_line, guard_cells, guard_patterns, list_messages, loop_schedule,
     measuring_time, screened,
 };
 use crate::error::WorkflowError;
@@ -88,18 +89,7 @@ impl ProvenRun<'_, '_> {
         let calls = SearchedCalls::new(published.weights(), ranks, &survey);
         let values: usize = factors.iter().map(|factor| factor.values.len()).sum();
         let of_round = (values + values.div_ceil(AT_ONCE)) as f64;
-        let few = calls.subjects(&calls.screened);
-        let least = of_round * launch_time(startup, few.len()) / SEARCH;
-        if left.is_some_and(|left| left < least) {
-            let missing = (least - left.unwrap_or_default()) / SETTINGS;
-            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + missing).ceil();
-            session.say(&format!(
-                "settings: not searched, since starting a job takes {startup}; --budget {enough:.0}s is enough"
-            ));
-            return Ok(None);
-        }
-        let settings = factors.len();
-        session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
+        let (few, every) = (calls.subjects(&calls.screened), calls.subjects(&calls.asked));
         let mut log = ComparisonLog::open(run)?;
         let schedule = |launches: f64, share: f64, subjects: usize| {
             let least = measuring_time(startup, subjects);
@@ -109,6 +99,22 @@ impl ProvenRun<'_, '_> {
         let timed = schedule(ROUNDS * of_round, SEARCH, few.len());
         let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
         let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
+        let call_time = |found: &CellFinding| Some((found.cell, Seconds(found.point(Candidate::Builtin)?.time.point)));
+        jobs.call_times = published.findings.cells.iter().filter_map(call_time).collect();
+        let launch = |subjects: &[ArmSubject]| OWN_START * startup.0 + jobs.expect_measuring(subjects);
+        let pairs = 2.0 * f64::from(FIRST_LOOK);
+        let least = (of_round * launch(&few) / SEARCH).max(pairs * launch(&every) / (1.0 - SEARCH));
+        if left.is_some_and(|left| left < least) {
+            let missing = (least - left.unwrap_or_default()) / SETTINGS;
+            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + missing).ceil();
+            let launch = Seconds(launch(&few)).rounded();
+            jobs.session.say(&format!(
+                "settings: not searched, since a launch takes about {launch}; --budget {enough:.0}s is enough"
+            ));
+            return Ok(None);
+        }
+        let settings = factors.len();
+        jobs.session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
         jobs.subjects = few;
         jobs.limit_to(left.map(|left| left * SEARCH), 0);
         let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut jobs)?;
@@ -118,7 +124,7 @@ impl ProvenRun<'_, '_> {
         }
         let has_rules = !published.rules_settings().is_empty();
         let share = if has_rules && options.validate { 1.0 - UNDER_SETTINGS } else { 1.0 };
-        jobs.subjects = calls.subjects(&calls.asked);
+        jobs.subjects = every;
         let launches = f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64;
         jobs.schedule = schedule(launches, 1.0 - SEARCH, jobs.subjects.len());
         jobs.limit_to(left.map(|left| (left - jobs.spent) * share), 0);

@@ -9,7 +9,7 @@ use collrules_record::validation::Check;
 use collrules_record::{Bytes, Ranks, Validation, rundir};
 use collrules_rules::bits::{self, Effect, Keep};
 use collrules_rules::{Choice, Collective, Release};
-use collrules_tuner::{Observations, analyze_under};
+use collrules_tuner::{Observations, analyze};
 use collrules_workflow::campaign::{Begin, measure};
 use collrules_workflow::publish::Published;
 
@@ -112,7 +112,7 @@ fn reference_algorithms_change_no_rule() {
     let without: String = samples.split_inclusive('\n').filter(|line| !line.contains(",chan:")).collect();
     assert!(without.len() < samples.len());
     let observations = Observations::from_samples(&without).unwrap();
-    let again = analyze_under(&observations, found.release, found.criteria, found.tree.policy, "the rest").unwrap();
+    let again = analyze(&observations, found.release, found.criteria, found.tree.policy, "the rest").unwrap();
     assert_eq!((again.table, again.cells), (found.table, found.cells));
 }
 

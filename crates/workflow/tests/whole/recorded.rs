@@ -161,7 +161,7 @@ fn gain_within(share: f64, (times, launches): &(Rc<Times>, usize)) -> (f64, f64)
         measured.grid(session).unwrap();
     });
     let observations = Observations::from_samples(&stage.read(SAMPLES)).unwrap();
-    let findings = analyze(&observations, Release::V5_0, Criteria::default(), "recorded").unwrap();
+    let findings = analyze(&observations, Release::V5_0, Criteria::default(), Default::default(), "recorded").unwrap();
     let gain = |(cell, candidates): (&Cell, &BTreeMap<Candidate, Vec<f64>>)| {
         let lookup = cell.lookup_bytes(Release::V5_0);
         let choice = Candidate::from_choice(findings.table.lookup(cell.collective, cell.ranks.0.into(), lookup));
