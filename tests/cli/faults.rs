@@ -40,6 +40,7 @@ fn workers_that_do_not_do_their_job_are_named() {
         let scratch = tempfile::tempdir().unwrap();
         let run = |text: &str| tune_with_worker(mpi, scratch.path(), &script(scratch.path(), text));
         run("echo 'no such luck' >&2; exit 3").exits(4).complains("no such luck");
+        run("exit 0").exits(4).complains("--worker");
         run("sleep 20").exits(5).complains("--hang-timeout");
         run("echo '@collrules {\"hello\":'; sleep 5").exits(4);
         tune_with_worker(mpi, scratch.path(), Path::new("/nowhere/collrules-worker")).exits(4);

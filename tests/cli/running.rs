@@ -49,9 +49,10 @@ impl Running {
         let out = scratch.join(format!("run{seed}"));
         let mut run = Self { child: None, mpirun: mpi.mpirun.clone(), scratch: scratch.to_owned(), out };
         let mut command = run.bare();
+        let calls = "--ops bcast,allreduce --np 2,4 --sizes 4,1K,64K --oversubscribe --launches 2";
         // Whichever comes first: on a busy machine so many calls may take minutes.
-        let bounds = ["--budget", "240s", "--calls", "30"];
-        command.args(["measure", "--np", "2,4", "--sizes", "1:64K", "--oversubscribe"]).args(bounds);
+        let bounds = "--budget 240s --calls 10";
+        command.arg("measure").args(calls.split(' ')).args(bounds.split(' '));
         command.args(["--hang-timeout", "4s", "--failures", "1000", "--seed", &seed.to_string(), "--mpirun"]);
         command.arg(&run.mpirun).arg("--out").arg(&run.out);
         run.spawn(command);

@@ -282,11 +282,17 @@ pub(crate) fn under_each_release(test: impl Fn(&OpenMpi) + Sync) {
     });
 }
 
+/// Runs a test beside others.
+#[cfg(feature = "mpi")]
+pub(crate) fn beside_others<T>(test: impl FnOnce() -> T) -> T {
+    let _place = PLACES.take(false);
+    test()
+}
+
 /// Runs a test under the first installation: for what does not depend on the release.
 #[cfg(feature = "mpi")]
 pub(crate) fn under_one_release(test: impl Fn(&OpenMpi)) {
-    let _place = PLACES.take(false);
-    installations().first().into_iter().for_each(test);
+    beside_others(|| installations().first().into_iter().for_each(test));
 }
 
 /// Runs a test while no other job runs: for those that judge times, or bring up what there is once.

@@ -9,7 +9,9 @@ use collrules_record::transport::Transport;
 use collrules_record::{RunDir, Validation};
 use serde_json::Value;
 
-use crate::support::{OpenMpi, Ran, alone_under_each_release, bounded, collrules, under_each_release};
+use crate::support::{
+    OpenMpi, Ran, alone_under_each_release, bounded, collrules, under_each_release, under_one_release,
+};
 use crate::virtual_cluster::{is_possible, on_hosts};
 
 /// Variables with which jobs on one host use a transport without a network of its own.
@@ -78,7 +80,7 @@ fn tunes(run: impl Fn(&str, &Path) -> Ran) -> Transport {
 #[test]
 #[ignore = "part of `make test-all`"]
 fn a_tuning_is_whole_over_ucx_and_over_libfabric() {
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let over = tunes(|arguments, last| run(mpi, &UCX, arguments, last));
         assert_eq!((over.pml.as_str(), over.mtl.as_deref()), ("ucx", None), "{}", mpi.version);
         let carriers = over.carriers().unwrap();
@@ -103,11 +105,11 @@ fn virtual_hosts_are_tuned_over_ucx() {
 }
 
 /// libfabric's tags have 12 bits for communicators if completions carry no data (`ofi_tag_1`), so 4,095 of them have a
-/// number. A launch makes more, and keeps a part of them at a time.
+/// number. A launch makes more, and keeps a part of them at a time, which releases of Open MPI have no part in.
 #[test]
 #[ignore = "part of `make test-all`"]
 fn numbers_of_communicators_are_used_again() {
-    alone_under_each_release(|mpi| {
+    under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let segments: Vec<String> = (1..=24).map(|step| (64 * step).to_string()).collect();

@@ -21,7 +21,7 @@ use crate::made_once::DECEIVED;
 use crate::session::{Session, assert_said};
 use crate::support::{Ran, bounded, collrules};
 #[cfg(feature = "mpi")]
-use crate::support::{alone_under_each_release, alone_under_one_release, means, under_each_release};
+use crate::support::{alone_under_one_release, means, under_each_release};
 
 fn validation(directory: &Path) -> Validation {
     serde_json::from_str(&fs::read_to_string(directory.join("validation.json")).unwrap()).unwrap()
@@ -132,8 +132,8 @@ fn an_interruption_says_how_to_resume() {
 #[cfg(feature = "mpi")]
 #[test]
 #[ignore = "part of `make test-all`"]
-fn a_terrible_file_is_found_and_repaired_on_real_releases() {
-    alone_under_each_release(|mpi| {
+fn a_terrible_file_is_found_and_repaired_on_a_real_machine() {
+    alone_under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let rules = scratch.path().join("rules.conf");
         // Sizes are listed twice, so that 6.0 reads the same.

@@ -12,7 +12,9 @@ use collrules_record::Validation;
 use collrules_record::validation::Outcome;
 use collrules_rules::Collective;
 
-use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, findings, has_hosts, prepare};
+use crate::support::{
+    OpenMpi, Ran, alone, alone_under_each_release, alone_under_one_release, findings, has_hosts, prepare,
+};
 
 const STATE: &str = "/run/collrules-virtual-cluster";
 
@@ -78,7 +80,7 @@ fn tuning_pays_where_the_network_is_slow() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    alone_under_one_release(|mpi| {
         given_time(60, |budget| {
             let scratch = tempfile::tempdir().unwrap();
             let out = scratch.path().join("run");
@@ -151,8 +153,7 @@ fn mockups_of_nodes_are_timed_on_several_hosts() {
     alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("check");
-        let arguments =
-            "lab guidelines --np 3,4 --sizes 20,8200 --only lane,hier --no-remedies --launches 1 --budget 60s --out";
+        let arguments = "lab guidelines --np 3,4 --sizes 20,8200 --only lane,hier --no-remedies --launches 1 --budget none --calls 3 --out";
         let ran = on_hosts(mpi, "--hosts 2 --slots 2", arguments, &out);
         assert!(matches!(ran.code, Some(0 | 9)), "{}", ran.stderr);
         let found: Checked = serde_json::from_str(&fs::read_to_string(out.join("guidelines.json")).unwrap()).unwrap();
@@ -365,7 +366,7 @@ fn a_slow_host_is_named_with_its_rate() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    alone_under_one_release(|mpi| {
         given_time(100, |budget| {
             let scratch = tempfile::tempdir().unwrap();
             let out = scratch.path().join("model");

@@ -4,22 +4,24 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use collrules_record::allocation::BatchSystem;
 use collrules_record::rundir::RunDir;
 use collrules_tuner::results::ab_test::AbTest;
 
 use crate::profile::{compiled, counts, expected, library, read};
-use crate::support::{OpenMpi, Ran, alone, alone_under_each_release, has_hosts, prepare};
+use crate::support::{OpenMpi, Ran, alone, beside_others, has_hosts, prepare, under_each_release};
 
-/// Not the name that people give their clusters.
-const NAME: &str = "slurmtst";
+/// Number of clusters so far. Tests have theirs at the same time, under names of their own.
+static CLUSTERS: AtomicU8 = AtomicU8::new(0);
 
 /// Runs lines of a shell on the first host. `C` is collrules, `OUT` a directory, `OPTIONS` those of a small tuning.
 pub(crate) fn in_slurm(hosts: &str, mpi: Option<&OpenMpi>, out: &Path, lines: &str) -> Ran {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/virtual-slurm");
     let mut bounded = Command::new("timeout");
-    bounded.args(["--kill-after=10", "280"]).arg(script).args(["--name", NAME]);
+    let name = format!("slurmt{}", char::from(b'a' + CLUSTERS.fetch_add(1, Ordering::Relaxed) % 26));
+    bounded.args(["--kill-after=10", "280"]).arg(script).args(["--name", &name]);
     bounded.args(hosts.split_whitespace()).args(["--", "bash", "-ec", lines]);
     prepare(&mut bounded);
     bounded.env("C", env!("CARGO_BIN_EXE_collrules")).env("OUT", out);
@@ -41,7 +43,8 @@ pub(crate) fn is_possible() -> bool {
         let ran = alone(|| in_slurm("--hosts 2", None, Path::new("/"), "srun --nodes 2 hostname | sort"));
         let has = has_hosts(&ran);
         if has {
-            assert_eq!(ran.exits(0).stdout, format!("{NAME}1\n{NAME}2\n"));
+            let hosts: Vec<char> = ran.exits(0).stdout.lines().filter_map(|host| host.chars().last()).collect();
+            assert_eq!(hosts, ['1', '2']);
         }
         has
     });
@@ -55,7 +58,7 @@ fn a_job_is_tuned_in_without_a_word_about_it() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         // A job for each, so that one that is slow leaves the other its time.
         let lines = "budget=10m; for by in mpirun srun; do cat > $OUT/$by.sh <<X\n#!/bin/bash\n\
@@ -95,7 +98,7 @@ fn jobs_that_were_ended_go_on() {
          $C status --follow --every 1s --lag 2s $OUT/run; wc -l < $OUT/run/samples.csv > $OUT/before; submit\n\
          until [ $(wc -l < $OUT/run/samples.csv) -gt $(cat $OUT/before) ]; do sleep 0.2; done; scontrol requeue $(job)\n\
          $C status --follow --every 1s $OUT/run; cat $OUT/run/job-*.log";
-    let ran = alone(|| in_slurm("--hosts 2 --slots 2", None, scratch.path(), lines)).exits(0);
+    let ran = beside_others(|| in_slurm("--hosts 2 --slots 2", None, scratch.path(), lines)).exits(0);
     assert!(ran.stdout.contains("Slurm job 1: RUNNING"), "{}", ran.stdout);
     ran.complains("Slurm job 1, submitted at");
     let run = RunDir::open(scratch.path().join("run")).unwrap();
@@ -114,19 +117,20 @@ fn jobs_of_two_components_start_in_both() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let remedy = match mpi.is_before(5) {
             true => "--mca plm rsh --mca ras ^slurm",
             false => "--prtemca plm ssh --prtemca ras ^slurm",
         };
-        let hosts = format!("{NAME}1:2,{NAME}2:2,{NAME}3:1");
+        let hosts = "${N}1:2,${N}2:2,${N}3:1";
         // The agent of the virtual cluster in place of ssh.
         let lines = format!(
-            "export OMPI_MCA_plm_rsh_agent=/run/collrules-virtual-cluster/{NAME}/agent\n\
+            "export N=$COLLRULES_VIRTUAL_CLUSTER\n\
+             export OMPI_MCA_plm_rsh_agent=/run/collrules-virtual-cluster/$N/agent\n\
              export PRTE_MCA_plm_ssh_agent=$OMPI_MCA_plm_rsh_agent\n\
              cat > $OUT/job.sh <<'X'\n#!/bin/bash\n#SBATCH -N2 -n4\n#SBATCH hetjob\n#SBATCH -N1 -n1\n\
-             $C doctor > $OUT/alone\n$C doctor --mpirun-args '--host {hosts} {remedy}' > $OUT/all\nX\n\
+             $C doctor > $OUT/alone\n$C doctor --mpirun-args \"--host {hosts} {remedy}\" > $OUT/all\nX\n\
              sbatch --wait -o $OUT/log $OUT/job.sh || true; cat $OUT/log"
         );
         in_slurm("--hosts 3 --slots 2", Some(mpi), scratch.path(), &lines).exits(0);
@@ -147,7 +151,7 @@ fn arrays_have_a_run_for_each_job() {
     let scratch = tempfile::tempdir().unwrap();
     let lines = "$C submit --nodes 1 --ppn 4 --time 2m --array 2 --out $OUT/runs -- tune $OPTIONS --budget 8s\n\
                  $C status --follow --every 1s $OUT/runs; $C status $OUT/runs --json";
-    let ran = alone(|| in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines)).exits(0);
+    let ran = beside_others(|| in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines)).exits(0);
     for task in ["task-1", "task-2"] {
         let run = RunDir::open(scratch.path().join("runs").join(task)).unwrap();
         assert!(run.file("rules.conf").exists(), "{task}\n{}", ran.stdout);
@@ -162,7 +166,7 @@ fn programs_that_srun_starts_are_counted() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let Some(program) = compiled(mpi, scratch.path(), "mpicc", "calls.c", &[]) else { return };
         let libraries = match mpi.mpirun.parent().and_then(Path::parent) {

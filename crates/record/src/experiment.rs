@@ -10,6 +10,10 @@ use crate::options::{Budget, RefinementOptions, SystemOptions, TimingOptions, Tu
 use crate::placement::Layout;
 use crate::policy::Assumptions;
 use crate::profile::weight::Weight;
+use crate::units::Seconds;
+
+/// Budget of a tuning that names none.
+pub const DEFAULT_BUDGET: Seconds = Seconds(300.0);
 
 /// Calls to time, with their budget and system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,7 +58,7 @@ impl Experiment {
     pub fn new(grid: Grid, system: SystemOptions) -> Self {
         Self {
             grid,
-            budget: Some(crate::units::Seconds(300.0)),
+            budget: Some(DEFAULT_BUDGET),
             launches: 3,
             seed: 1,
             keep_slow: false,

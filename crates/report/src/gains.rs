@@ -225,6 +225,7 @@ impl<'a> Gains<'a> {
             }));
         }
         gains.cells = cells;
+        gains.find_untimed();
         let removal = |(cell, gain): (Cell, CellGain)| match gain.state {
             SizeState::Removed(why) => Some((cell, why)),
             _ => None,
@@ -331,6 +332,19 @@ impl<'a> Gains<'a> {
                 Removal::UnderSettings
             }
             (None, _) => Removal::Shared,
+        }
+    }
+
+    /// Without other sizes that took its rule along, a size that was faster lost another rule than the one that was compared.
+    fn find_untimed(&mut self) {
+        let gone = self.cells.iter().filter(|(_, gain)| {
+            matches!(gain.state, SizeState::Removed(why) if !matches!(why, Removal::Shared | Removal::NotReached))
+        });
+        let gone: BTreeSet<(Collective, Ranks)> = gone.map(|(cell, _)| (cell.collective, cell.ranks)).collect();
+        for (cell, gain) in &mut self.cells {
+            if gain.state == SizeState::Removed(Removal::Shared) && !gone.contains(&(cell.collective, cell.ranks)) {
+                gain.state = SizeState::Removed(Removal::NotReached);
+            }
         }
     }
 
@@ -456,12 +470,18 @@ impl<'a> Gains<'a> {
             (count(|why| matches!(why, Removal::Undecided | Removal::MayLoseIn(_))), "not clear"),
             (count(|why| why == Removal::Shared), "in one rule with these"),
             (count(|why| why == Removal::UnderSettings), "no faster under the settings"),
-            (count(|why| why == Removal::NotReached), "not compared for lack of time"),
         ];
         let each: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        let all = counted(self.removed.len(), "size");
-        (!each.is_empty()).then(|| format!("Rules for {all} were tried and dropped: {}.", each.join(", ")))
+        let untried = count(|why| why == Removal::NotReached);
+        let tried = counted(self.removed.len() - untried, "size");
+        let dropped = format!("Rules for {tried} were tried and dropped: {}.", each.join(", "));
+        let left_out = format!("Rules for {} were left out: no time to compare them.", counted(untried, "size"));
+        let said: Vec<String> = [(!each.is_empty()).then_some(dropped), (untried > 0).then_some(left_out)]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!said.is_empty()).then(|| said.join(" "))
     }
 
     /// Sizes with a rule that no speedup includes, with the reason, in a sentence.

@@ -94,7 +94,7 @@ pub fn describe_kept(findings: &Findings, why: &KeepReason) -> String {
         KeepReason::DefaultFailed => "the default itself failed",
         KeepReason::DefaultNotTimed => "the default was not timed",
         KeepReason::NothingTimed => "no algorithm was timed",
-        KeepReason::NotConfirmed => "its rule was removed after fresh launches",
+        KeepReason::NotConfirmed => "its rule was not confirmed",
         KeepReason::OtherComponent(component) => return format!("{component} runs it"),
         KeepReason::SharedRule => "another algorithm is faster here, but this size shares a rule with others",
         KeepReason::Nearest(shortfall) => match shortfall {

@@ -144,7 +144,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::Reverted(ranges) => {
             let mut places: Vec<String> = ranges.iter().map(describe_range).collect();
             places.dedup();
-            format!("Rules removed after fresh launches: {}.", places.join("; "))
+            format!("Rules that fresh launches did not confirm: {}.", places.join("; "))
         }
         Remark::OtherProof(run) => describe_other(run, PROOF, "verify"),
         Remark::OtherValidation(run) => describe_other(run, VALIDATION, "validate"),

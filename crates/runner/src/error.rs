@@ -372,6 +372,8 @@ pub(crate) fn remedy(output: &str) -> &'static str {
         AS_ROOT
     } else if FULL.iter().any(|word| output.contains(word)) {
         NO_SPACE
+    } else if output.trim() == "exit status: 0" {
+        "\nit ended at once, and said nothing: --worker has to name a collrules-worker"
     } else if output.contains("not enough slots") {
         "\nthere are fewer slots than ranks: lower --np, or pass --oversubscribe"
     } else if output.contains("no usable transports") || output.contains("no active messages transport") {

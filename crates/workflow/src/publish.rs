@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_record::comparison::Stage;
+use collrules_record::experiment::DEFAULT_BUDGET;
 use collrules_record::findings::{self, Findings};
 use collrules_record::options::Request;
 use collrules_record::proof::ProofFact;
@@ -398,11 +399,12 @@ impl Published {
         self.next_command_on(self.run.path())
     }
 
-    /// A budget with which a tuning should go on, if nothing was decided within its own.
+    /// A budget with which a tuning should go on, if nothing was decided within its own or with so many calls.
     pub fn needs_time(&self) -> Option<Seconds> {
         let Request::Tune(options) = &self.manifest.as_ref()?.request else { return None };
         let is_undecided = options.validate && self.verdict().word == VerdictWord::Undecided;
-        options.budget.filter(|_| is_undecided).map(|budget| Seconds(2.0 * budget.0))
+        let more = options.budget.map_or(DEFAULT_BUDGET, |budget| Seconds(2.0 * budget.0));
+        is_undecided.then_some(more)
     }
 
     fn next_command_on(&self, run: &Path) -> Option<String> {

@@ -133,6 +133,12 @@ fn bandwidth(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &ImportArgs) -> Result<(), WorkflowError> {
     // Settings must be able to name the path of later results.
     publish::refuse_unnameable(&args.out)?;
+    if let Some(run) = args.inputs.iter().find(|input| input.join(rundir::MANIFEST).is_file()) {
+        return Err(WorkflowError::Input(format!(
+            "{} is a run of collrules, whose timings need no import: `collrules analyze {0}` makes rules of them",
+            run.display()
+        )));
+    }
     let release = args.release.unwrap_or(TABLE_RELEASE);
     let mut importer = Importer::new(args.reading.with_release(release));
     collrules_import::add_all(&mut importer, &args.inputs)

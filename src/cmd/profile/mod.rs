@@ -293,7 +293,12 @@ fn records(ranks: &Path) -> Result<Vec<RankRecord>, WorkflowError> {
 /// Reads a profile: the file, or the directory that holds it.
 pub(super) fn open(path: &Path) -> Result<Profile, WorkflowError> {
     let file = rundir::within(path, profile::FILE);
-    let profile: Profile = rundir::read_json_file(&file, profile::FORMAT)?;
+    let profile: Profile = rundir::read_json_file(&file, profile::FORMAT).map_err(|error| match error {
+        RunDirError::Format { .. } | RunDirError::Damaged { .. } if is_other_json(&file) => {
+            WorkflowError::Input(format!("{} is no profile: `collrules profile` makes one", file.display()))
+        }
+        error => error.into(),
+    })?;
     if !profile.is_consistent() {
         return Err(WorkflowError::Input(format!(
             "{} is damaged: it names communicators that it does not list, or impossible times; make a new profile",
@@ -301,6 +306,12 @@ pub(super) fn open(path: &Path) -> Result<Profile, WorkflowError> {
         )));
     }
     Ok(profile)
+}
+
+/// Returns true for JSON that is no profile in any format: it lists no calls.
+fn is_other_json(file: &Path) -> bool {
+    let read = fs::read(file).ok().and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+    read.is_some_and(|value| value.get("calls").is_none())
 }
 
 /// Reads the arrivals of ranks in a profile for `--arrival`.
@@ -317,12 +328,12 @@ pub(super) fn read_arrivals(path: &Path) -> Result<Vec<ArrivalPattern>, Workflow
 
 /// A profile with a factor, as in `profile.json:2.5`: number of runs, or weight.
 pub(super) fn weighted(text: &str) -> Result<(PathBuf, f64), String> {
-    let whole = || (PathBuf::from(text), 1.0);
-    let Some((file, factor)) = text.rsplit_once(':').filter(|_| !Path::new(text).exists()) else { return Ok(whole()) };
+    let Some((file, factor)) = text.rsplit_once(':').filter(|_| !Path::new(text).exists()) else {
+        return Ok((PathBuf::from(text), 1.0));
+    };
     match factor.parse::<f64>() {
         Ok(factor) if factor.is_finite() && factor > 0.0 => Ok((PathBuf::from(file), factor)),
-        Ok(_) => Err(format!("the weight of a program cannot be {factor}")),
-        Err(_) => Ok(whole()),
+        _ => Err(format!("there is no such file, and the weight `{factor}` is no number above 0")),
     }
 }
 

@@ -20,7 +20,7 @@ use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
 use super::arms::Arms;
-use super::subjects::{TURN, calls_of_turn, count_passes, expected_seconds, subject_time};
+use super::subjects::{TURN, calls_of_turn, count_passes, expected_seconds};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -149,12 +149,8 @@ impl<'a, 's> JobLauncher<'a, 's> {
 
     /// Expected measuring time of a launch with these subjects, in seconds.
     pub(crate) fn expect_measuring(&self, subjects: &[ArmSubject]) -> f64 {
-        let seconds = |it: &ArmSubject| {
-            let call = self.call_times.get(&it.cell()?)?;
-            Some(subject_time(*call, !self.calls.contains_key(it)))
-        };
-        let known: Vec<f64> = subjects.iter().filter_map(seconds).collect();
-        expected_seconds(self.schedule.startup, subjects.len(), &known)
+        let is_first = |subject: &ArmSubject| !self.calls.contains_key(subject);
+        expected_seconds(self.schedule.startup, subjects, &self.call_times, is_first)
     }
 
     /// The mean time of a launch in the last block of a stage, without those that failed: a job that hangs is not planned

@@ -55,10 +55,32 @@ pub(crate) fn measuring_time(startup: Seconds, subjects: usize) -> f64 {
     WHOLE_TURN * subjects as f64 * f64::from(count_passes(startup, subjects))
 }
 
-/// The same if these are the expected seconds of those whose calls have a known length. Others take as long on average.
-pub(crate) fn expected_seconds(startup: Seconds, subjects: usize, known: &[f64]) -> f64 {
-    let all = known.iter().sum::<f64>() / known.len().max(1) as f64 * subjects as f64;
-    measuring_time(startup, subjects).max(all)
+/// Seconds per byte of long messages, between the shortest and the longest call of the collective and communicator with the
+/// longest of all; 0 if there are no two.
+fn seconds_per_byte(call_times: &BTreeMap<Cell, Seconds>) -> f64 {
+    let Some((long, most)) = call_times.iter().max_by_key(|(cell, _)| cell.vector()) else { return 0.0 };
+    let alike = |(cell, _): &(&Cell, _)| (cell.collective, cell.ranks) == (long.collective, long.ranks);
+    let (short, least) = call_times.iter().find(alike).unwrap_or((long, most));
+    let bytes = long.vector().0 - short.vector().0;
+    if bytes == 0 { 0.0 } else { ((most.0 - least.0) / bytes as f64).max(0.0) }
+}
+
+/// Expected measuring time of a launch of subjects, of which some calls take known times, and others as long as their bytes
+/// take; and whether it is their first launch.
+pub(crate) fn expected_seconds(
+    startup: Seconds,
+    subjects: &[ArmSubject],
+    call_times: &BTreeMap<Cell, Seconds>,
+    is_first: impl Fn(&ArmSubject) -> bool,
+) -> f64 {
+    let rate = seconds_per_byte(call_times);
+    let call = |subject: &ArmSubject| match subject {
+        ArmSubject::Call(cell, _) => call_times.get(cell).copied().unwrap_or(Seconds(rate * cell.vector().0 as f64)),
+        ArmSubject::Messages(pattern, _) => Seconds(rate * pattern.bytes.0 as f64),
+        ArmSubject::Program => Seconds(0.0),
+    };
+    let all = subjects.iter().map(|subject| subject_time(call(subject), is_first(subject))).sum();
+    measuring_time(startup, subjects.len()).max(all)
 }
 
 /// Calls of a subject with long calls in a job of a block: two passes, and an untimed call.
@@ -144,6 +166,8 @@ pub(crate) fn guard_patterns(survey: &Survey, ranks: Ranks) -> Vec<PatternPlan> 
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::condition::Condition;
+
     use super::*;
 
     #[test]
@@ -156,11 +180,21 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_unknown_length_take_as_long_as_others() {
-        let short = measuring_time(Seconds(0.4), 40);
-        assert_eq!(expected_seconds(Seconds(0.4), 40, &[]), short);
-        assert_eq!(expected_seconds(Seconds(0.4), 40, &[1e-3]), short, "turns are no shorter");
-        assert_eq!(expected_seconds(Seconds(0.4), 40, &[0.1, 0.3]), 8.0);
+    fn calls_of_unknown_length_take_as_long_as_their_bytes() {
+        let cell = |collective, bytes| Cell { collective, ranks: Ranks(4), bytes: Bytes(bytes) };
+        let call = |collective, bytes| ArmSubject::Call(cell(collective, bytes), Condition::UNALIGNED);
+        let subjects =
+            [call(Collective::Bcast, 8), call(Collective::Bcast, 1 << 20), call(Collective::Allgather, 1 << 18)];
+        let seconds = |times: &[(u64, f64)]| {
+            let times = times.iter().map(|(bytes, time)| (cell(Collective::Bcast, *bytes), Seconds(*time))).collect();
+            expected_seconds(Seconds(0.4), &subjects, &times, |_| false)
+        };
+        let short = measuring_time(Seconds(0.4), 3);
+        assert_eq!(seconds(&[]), short);
+        assert_eq!(seconds(&[(8, 1e-4)]), short, "latency is no bandwidth");
+        // Each takes three calls of a second, as 1 MiB of it would.
+        let known = seconds(&[(0, 0.0), (1 << 19, 0.5)]);
+        assert!((known - 6.0).abs() < 0.1, "{known}");
     }
 
     #[test]

@@ -127,8 +127,10 @@ pub(super) fn compare_tuning(
         let digests = whole.whole().digests();
         WholeValidation { digests, compared: found.of(arm).map(describe), failed: find_failure(&found, arm) }
     });
-    let open =
-        validation.iter().flat_map(|validation| compared.list_open(subject, &validation.round)).collect::<Vec<_>>();
+    let open = validation
+        .iter()
+        .flat_map(|found| compared.list_open(subject, &found.round, request.before))
+        .collect::<Vec<_>>();
     let ways = 1 + compared.calls.others.len();
     let unreached = parts::describe_unreached(subject, &open, ways, times);
     Ok(ComparisonResult { validation, whole, log, stage, unreached })
@@ -199,11 +201,12 @@ impl ArmCalls {
         self.rules.iter().chain(&self.tuning).cloned().collect()
     }
 
-    /// The cells with a rule for which a comparison does not answer, without sizes between those that were tuned.
-    fn list_open(&self, subject: &ValidationSubject, round: &Round) -> Vec<Cell> {
+    /// The cells with a rule for which neither a comparison nor those before answer, without sizes between those that were tuned.
+    fn list_open(&self, subject: &ValidationSubject, round: &Round, before: Option<&Round>) -> Vec<Cell> {
         let tuned = subject.tuned();
         let is_asked = |cell: &Cell| tuned.is_empty() || tuned.contains(cell);
-        subject.cells.iter().copied().filter(|cell| is_asked(cell) && subject.is_open(*cell, round)).collect()
+        let is_open = |cell: &Cell| before.into_iter().chain([round]).all(|round| subject.is_open(*cell, round));
+        subject.cells.iter().copied().filter(|cell| is_asked(cell) && is_open(cell)).collect()
     }
 
     fn demand(&self, subject: &ValidationSubject, arm: &Settings, it: &ArmSubject) -> ArmDemand {
@@ -237,7 +240,7 @@ impl ArmCalls {
         let arm = self.rules.as_ref()?;
         let known = |cell: Cell| subject.known(cell);
         let mut round = describe_round(found, arm, (self.calls.decided, options.min_difference), known);
-        round.unreached = self.list_open(subject, &round).len();
+        round.unreached = self.list_open(subject, &round, None).len();
         // A result of jobs that fail is that the rules make them fail.
         if let Some(failure) = found.failed.get(arm) {
             let failed: BTreeSet<Cell> = round.failed.iter().map(|failed| failed.cell).collect();

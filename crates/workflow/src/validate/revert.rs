@@ -104,15 +104,15 @@ pub(super) fn remove_unconfirmed(
         Some(_) => analyze_anew(started, subject, &mut reverted.ranges, &cells, session)?,
         None => write_copy(home, started, subject, &reverted.ranges)?,
     }
-    let gone: BTreeSet<Cell> = cells.into_iter().chain(repair.cells).chain(untimed.iter().copied()).collect();
+    let gone: BTreeSet<Cell> = cells.iter().copied().chain(repair.cells).chain(before.tuned()).collect();
     let gone = gone.into_iter().filter(|cell| before.is_ruled(*cell) && !subject.is_ruled(*cell));
-    let gone: Vec<String> = gone.map(|cell| cell.to_string()).collect();
-    if !gone.is_empty() {
-        session.say(&format!(
-            "removed the rules for {} after fresh launches: {}",
-            counted(gone.len(), "size"),
-            some(&gone, LISTED)
-        ));
+    let (tried, untried): (Vec<Cell>, Vec<Cell>) = gone.partition(|cell| cells.contains(cell));
+    for (cells, what, why) in [(tried, "removed", "after"), (untried, "left out", "without")] {
+        let cells: Vec<String> = cells.iter().map(Cell::to_string).collect();
+        if !cells.is_empty() {
+            let sizes = counted(cells.len(), "size");
+            session.say(&format!("{what} the rules for {sizes} {why} fresh launches: {}", some(&cells, LISTED)));
+        }
     }
     if subject.is_empty() {
         session.say("no rule is left: the default stays for all calls");

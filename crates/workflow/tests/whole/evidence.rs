@@ -5,7 +5,7 @@ use collrules_record::rundir::{self, ComparisonLog};
 use collrules_record::settings::RulesUse;
 use collrules_record::{Cell, Seconds};
 use collrules_report::gains::Removal;
-use collrules_report::outcome;
+use collrules_report::outcome::{self, VerdictWord};
 use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::publish::Published;
@@ -207,5 +207,8 @@ fn what_is_undecided_goes_on_with_another_budget() {
     assert_eq!(budget, Seconds(1.0));
     assert!(next.is_some_and(|next| next.contains("--resume") && next.ends_with("--budget 1s")));
     let (_, endless) = TuningFixture::tuned(&format!("{words} 1 --budget none"));
-    assert_eq!(endless.needs_time(), None);
+    assert_eq!(endless.needs_time(), None, "{:?}", endless.verdict());
+    let (_, of_few_calls) = TuningFixture::tuned("--simulate --ops bcast --np 4 --calls 5 --budget none --refine 0");
+    assert_eq!(of_few_calls.verdict().word, VerdictWord::Undecided);
+    assert_eq!(of_few_calls.needs_time(), Some(Seconds(300.0)));
 }

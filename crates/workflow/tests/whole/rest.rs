@@ -3,6 +3,8 @@
 use collrules_record::remark::Remark;
 use collrules_record::settings::RulesUse;
 use collrules_record::units::Seconds;
+use collrules_report::gains::{Removal, SizeState};
+use collrules_rules::Collective;
 use collrules_workflow::campaign::{Begin, RunPlace};
 use collrules_workflow::publish::Published;
 use collrules_workflow::tune::tune;
@@ -13,9 +15,16 @@ use crate::stage::{TuningFixture, tuning};
 fn is_open(published: &Published) -> bool {
     let findings = &published.findings;
     let is_missing = |remark: &Remark| matches!(remark, Remark::NotMeasured { .. });
+    let chosen = published.settings.as_ref().and_then(|found| found.chosen());
     published.gains().fates().undecided > 0
+        || chosen.is_some_and(|chosen| chosen.rules == RulesUse::NotCompared && !findings.changes_nothing())
         || findings.remarks.iter().any(is_missing)
         || findings.cells.iter().any(|cell| cell.is_open(findings.criteria.min_gain))
+}
+
+/// Returns true if the end of a run was said to be for want of open questions.
+fn is_said_decided(stage: &TuningFixture) -> bool {
+    stage.notes.iter().any(|note| note.ends_with("everything decided"))
 }
 
 /// A run ends when all is decided, or its budget is used up to the time of a launch. Its time is that of the model.
@@ -33,6 +42,7 @@ fn a_run_ends_decided_or_uses_its_budget() {
             let what = format!("{words}, {budget} s, seed {seed}: {used:.2}, {}", published.verdict());
             assert!(used < 1.1, "{what}");
             assert!(used > 0.95 || !is_open(&published), "{what}");
+            assert!(!is_said_decided(&stage) || !is_open(&published), "{what}");
             open += u32::from(is_open(&published));
         }
     }
@@ -64,4 +74,25 @@ fn a_budget_that_is_too_short_keeps_rules_under_settings() {
     let begin = Begin { place: RunPlace::Resumed(stage.path()), ..begin };
     let more = stage.play(|session| tune(&begin, session)).unwrap();
     assert_eq!(rules(&more), Some(RulesUse::Shared), "{}", more.verdict());
+    assert!(!is_said_decided(&stage) || !is_open(&more), "{:?}", stage.notes);
+}
+
+/// Other criteria make other rules. Those without time for a comparison are open, and those that were confirmed before stay.
+#[test]
+fn rules_of_other_criteria_are_open_until_they_are_compared() {
+    const HOST: &str = "--simulate=settings --simulated-slots 4 --simulated-ppn 4 --np 4 --refine 0 --only-settings \
+                        --ops bcast,allreduce --sizes 8,512,4K,32K,256K,1M --setting smsc=^cma --calls 20 --budget 30s";
+    let (mut stage, _) = TuningFixture::tuned(&format!("{HOST} --min-gain 30"));
+    stage.startup = Some(Seconds(0.05));
+    stage.notes.clear();
+    let begin = Begin::tuning(tuning(&format!("{HOST} --min-gain 2")), stage.path());
+    let begin = Begin { place: RunPlace::Resumed(stage.path()), ..begin };
+    let more = stage.play(|session| tune(&begin, session)).unwrap();
+    let gains = more.gains();
+    let untimed = stage.notes.iter().any(|note| note.contains("without fresh launches"));
+    assert!(untimed && gains.count(|state| state == SizeState::Removed(Removal::NotReached)) > 0, "{:?}", stage.notes);
+    assert!(is_open(&more) && !is_said_decided(&stage), "{:?}", stage.notes);
+    let allreduce = gains.iter().filter(|(cell, _)| cell.collective == Collective::Allreduce);
+    assert!(allreduce.map(|(_, gain)| gain.state).all(SizeState::is_confirmed));
+    assert!(!stage.notes.iter().any(|note| note.contains("no time to compare allreduce")), "{:?}", stage.notes);
 }
