@@ -73,17 +73,9 @@ pub(super) fn remove_unconfirmed(
     // What an earlier stretch removed has no rule any more.
     let removed = validation.removed();
     round.cells.retain(|it| !removed.contains(&it.cell));
-    for check in &validation.checks {
-        // What loses in other calls, or may lose, is confirmed in none.
-        let (lost, open): (BTreeSet<Cell>, BTreeSet<Cell>) = (check.losses().collect(), check.unexcluded().collect());
-        for cell in &mut round.cells {
-            if lost.contains(&cell.cell) {
-                cell.verdict = Outcome::Slower;
-            } else if open.contains(&cell.cell) && cell.verdict.holds() {
-                cell.verdict = Outcome::Undecided;
-            }
-        }
-    }
+    // What loses in other calls, or may lose, is confirmed in none.
+    let verdicts = validation.verdicts(None);
+    round.cells.iter_mut().for_each(|it| it.verdict = verdicts.get(&it.cell).copied().unwrap_or(it.verdict));
     let kept: Vec<Cell> = round.cells.iter().filter(|it| it.verdict.holds()).map(|it| it.cell).collect();
     let compared: Vec<(Cell, Outcome)> = round.cells.iter().map(|it| (it.cell, it.verdict)).collect();
     let mut repair = list_unconfirmed(subject, round, validation.criteria, layouts);
