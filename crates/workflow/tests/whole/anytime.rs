@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::estimate::mean;
 use collrules_record::experiment::Experiment;
 use collrules_record::findings::CellFinding;
 use collrules_record::options::Request;
@@ -130,6 +131,24 @@ fn ranges_without_time_stay_open_until_there_is_some() {
     resume_with(&mut stage, 120.0);
     let (all, left) = states(&stage.run());
     assert!(all >= more && left == 0, "{more} and {all} confirmed, {left} open");
+}
+
+/// Twice the budget does not take away what less confirmed: with each seed of one collective, and in the mean it adds to it.
+#[test]
+#[ignore = "part of `make test-all`"]
+#[allow(clippy::print_stdout, reason = "the shares are results")]
+fn more_budget_buys_more_of_one_collective() {
+    const SEEDS: usize = 3;
+    for collective in ["allgather", "gather"] {
+        let share_of = |seconds: u32, seed: usize| {
+            share(&tune_within(&format!("{seconds}s"), 64, &format!("--ops {collective} --seed {seed}")).0, |_| true)
+        };
+        let shares = [5, 10, 20].map(|seconds| [1, 2, 3].map(|seed| share_of(seconds, seed)));
+        println!("{collective}: {shares:.2?}");
+        let falls = |seed: &usize| shares.windows(2).any(|pair| pair[1][*seed] < pair[0][*seed] - 0.03);
+        assert_eq!((0..SEEDS).find(falls), None, "{collective}: {shares:?}");
+        assert!(mean(shares[2]) > mean(shares[0]) + 0.1, "{collective}: {shares:?}");
+    }
 }
 
 /// Several batch jobs, each with the rest of its time, decide what one could not, and lose nothing.
