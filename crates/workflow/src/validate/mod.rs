@@ -41,7 +41,7 @@ pub(crate) use self::subject::ValidationSubject;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::Reverted;
-use crate::plan::{AGAIN, BudgetShares, LEAST_STARTS};
+use crate::plan::{AGAIN, BudgetShares, LEAST_STARTS, limit_patience};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
@@ -126,6 +126,7 @@ pub fn validate(
     }
     let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
+    limit_patience(&mut started, budget);
     let mut subject = ValidationSubject::read(tuning, &started, session)?;
     let has_settings = is_whole && compares_settings(options, &subject, session);
     if !has_settings || !subject.is_empty() {
