@@ -477,10 +477,8 @@ impl<'a> Gains<'a> {
         let tried = counted(self.removed.len() - untried, "size");
         let dropped = format!("Rules for {tried} were tried and dropped: {}.", each.join(", "));
         let left_out = format!("Rules for {} were left out: no time to compare them.", counted(untried, "size"));
-        let said: Vec<String> = [(!each.is_empty()).then_some(dropped), (untried > 0).then_some(left_out)]
-            .into_iter()
-            .flatten()
-            .collect();
+        let said: Vec<String> =
+            [(!each.is_empty()).then_some(dropped), (untried > 0).then_some(left_out)].into_iter().flatten().collect();
         (!said.is_empty()).then(|| said.join(" "))
     }
 
