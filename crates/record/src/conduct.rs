@@ -1,6 +1,9 @@
 //! Effects of rules in programs, which make other calls than a benchmark: on the bits of sums, and on times in other
 //! calls.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
 use collrules_rules::Choice;
 use collrules_rules::bits::{self, Effect};
 use collrules_rules::hazard::RankRange;
@@ -9,7 +12,7 @@ use crate::candidate::Candidate;
 use crate::cell::Cell;
 use crate::component::Component;
 use crate::findings::{CellFinding, Conduct, Findings, Trial, TrialOutcome};
-use crate::validation::{Check, Validation};
+use crate::validation::Validation;
 
 /// The conduct of every rule, in the order of the cells.
 pub fn list_conducts(findings: &Findings) -> Vec<Conduct> {
@@ -34,31 +37,36 @@ pub fn list_conducts(findings: &Findings) -> Vec<Conduct> {
 impl Conduct {
     /// Returns true if the rule applies to this cell.
     pub fn applies_to(&self, cell: Cell) -> bool {
-        (self.collective, self.ranks) == (cell.collective, cell.ranks) && (self.first..=self.last).contains(&cell.bytes)
+        self.cells().contains(&cell)
     }
 
-    /// Outcomes of the rule in the comparisons of a validation, one for each planned condition.
-    pub fn list_trials(&self, validation: &Validation) -> Vec<Trial> {
-        let trial = |check: &Check| {
-            let tried = check.round.cells.iter().filter(|cell| self.applies_to(cell.cell));
-            let lows: Vec<Option<f64>> = tried.map(|cell| cell.speedup.low).collect();
+    fn cells(&self) -> RangeInclusive<Cell> {
+        let cell = |bytes| Cell { collective: self.collective, ranks: self.ranks, bytes };
+        cell(self.first)..=cell(self.last)
+    }
+}
+
+/// Adds the outcomes of each rule in the comparisons of a validation, one for each planned condition.
+pub fn add_trials(conducts: &mut [Conduct], validation: &Validation) {
+    for check in &validation.checks {
+        let (lost, untried): (BTreeSet<Cell>, BTreeSet<Cell>) =
+            (check.losses().collect(), check.untried.iter().copied().collect());
+        let tried: BTreeMap<Cell, Option<f64>> = check.round.cells.iter().map(|it| (it.cell, it.speedup.low)).collect();
+        for conduct in &mut *conducts {
+            let mut lows = tried.range(conduct.cells()).map(|(_, low)| *low).peekable();
+            let is_tried = lows.peek().is_some();
             // One size without an interval leaves the lower end of all unknown.
-            let lowest = lows.iter().copied().collect::<Option<Vec<f64>>>();
-            let lowest = lowest.and_then(|lows| lows.into_iter().reduce(f64::min));
-            let outcome = if check.losses().any(|cell| self.applies_to(cell)) {
-                TrialOutcome::Loses
-            } else if lowest.is_some_and(|low| low >= 1.0 - check.max_loss) {
-                TrialOutcome::Holds
-            } else if !lows.is_empty() {
-                TrialOutcome::Undecided
-            } else if check.untried.iter().any(|cell| self.applies_to(*cell)) {
-                TrialOutcome::Untried
-            } else {
-                return None;
+            let lowest = lows.collect::<Option<Vec<f64>>>().and_then(|lows| lows.into_iter().reduce(f64::min));
+            let has = |cells: &BTreeSet<Cell>| cells.range(conduct.cells()).next().is_some();
+            let outcome = match () {
+                () if has(&lost) => TrialOutcome::Loses,
+                () if lowest.is_some_and(|low| low >= 1.0 - check.max_loss) => TrialOutcome::Holds,
+                () if is_tried => TrialOutcome::Undecided,
+                () if has(&untried) => TrialOutcome::Untried,
+                () => continue,
             };
-            Some(Trial { condition: check.condition, outcome, lowest })
-        };
-        validation.checks.iter().filter_map(trial).collect()
+            conduct.trials.push(Trial { condition: check.condition, outcome, lowest });
+        }
     }
 }
 

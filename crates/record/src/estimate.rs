@@ -48,6 +48,41 @@ impl Estimate {
         self.map(ratio)
     }
 
+    /// The product of powers of ratios from the same launches, which may all be wrong in the same direction: its ends are the
+    /// products of the powers of their ends. None without ratios.
+    pub fn product_of_powers(factors: impl IntoIterator<Item = (f64, Self)>) -> Option<Self> {
+        Self::combine(&factors.into_iter().collect::<Vec<_>>(), |sum, half| sum + half)
+    }
+
+    /// The product of powers of ratios from different launches: half widths are added in quadrature.
+    pub fn product_of_independent(factors: impl IntoIterator<Item = (f64, Self)>) -> Option<Self> {
+        let factors: Vec<(f64, Self)> = factors.into_iter().collect();
+        let samples = factors.iter().map(|(_, factor)| factor.samples).sum();
+        Some(Self { samples, ..Self::combine(&factors, f64::hypot)? })
+    }
+
+    fn combine(factors: &[(f64, Self)], add: fn(f64, f64) -> f64) -> Option<Self> {
+        let log: f64 = factors.iter().map(|(power, factor)| power * factor.point.ln()).sum();
+        let half = |end: fn(&Self) -> Option<f64>| {
+            let halves = factors.iter().map(|(power, factor)| Some(power * (end(factor)? / factor.point).ln().abs()));
+            halves.into_iter().try_fold(0.0, |sum, half| Some(add(sum, half?)))
+        };
+        Some(Self {
+            point: ratio(log),
+            low: half(|it| it.low).map(|half| ratio(log - half)),
+            high: half(|it| it.high).map(|half| ratio(log + half)),
+            level: factors.first()?.1.level,
+            samples: factors.iter().map(|(_, factor)| factor.samples).min()?,
+        })
+    }
+
+    /// The geometric mean of ratios from the same launches, see [`Self::product_of_powers`].
+    pub fn geometric_mean(ratios: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let ratios: Vec<Self> = ratios.into_iter().collect();
+        let power = 1.0 / ratios.len() as f64;
+        Self::product_of_powers(ratios.into_iter().map(|ratio| (power, ratio)))
+    }
+
     /// Half the width of the interval relative to the point; missing without an interval or a scale.
     pub fn relative_half_width(&self) -> Option<f64> {
         match (self.low, self.high) {
@@ -165,6 +200,23 @@ mod tests {
         let one = Estimate::mean([3.0], 0.95).expect("one");
         assert_eq!((one.low, one.high), (None, None));
         assert_eq!(Estimate::mean([0.0; 0], 0.95), None);
+    }
+
+    /// Ratios of the same launches are wrong together: their mean is no more certain than they are.
+    #[test]
+    fn means_of_dependent_ratios_are_as_uncertain_as_these() {
+        let ratio =
+            |point: f64| Estimate { point, low: Some(point / 1.2), high: Some(point * 1.2), level: 0.95, samples: 8 };
+        let close = |one: Option<f64>, other: f64| one.is_some_and(|one| (one / other - 1.0).abs() < 1e-12);
+        let mean = Estimate::geometric_mean([2.0, 8.0, 4.0].map(ratio)).expect("three");
+        assert!(close(Some(mean.point), 4.0) && close(mean.low, 4.0 / 1.2) && close(mean.high, 4.8), "{mean:?}");
+        let open = Estimate { low: None, samples: 3, ..ratio(1.0) };
+        let mean = Estimate::geometric_mean([ratio(4.0), open]).expect("two");
+        assert!(close(Some(mean.point), 2.0) && mean.low.is_none() && close(mean.high, 2.4) && mean.samples == 3);
+        assert_eq!(Estimate::geometric_mean([]), None);
+        let both = Estimate::product_of_independent([2.0, 3.0].map(|it| (1.0, ratio(it)))).expect("two");
+        let end = (2f64.sqrt() * 1.2f64.ln()).exp();
+        assert!(close(Some(both.point), 6.0) && close(both.low, 6.0 / end) && close(both.high, 6.0 * end), "{both:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use collrules_rules::{Choice, Collective};
 use serde::{Deserialize, Serialize};
 
 use crate::candidate::Candidate;
+use crate::estimate::Estimate;
 use crate::policy::{Assumption, Policy};
 use crate::reason::KeepReason;
 use crate::units::{Bytes, Ranks};
@@ -103,6 +104,17 @@ pub struct LeafGain {
     pub least: f64,
     /// Its largest timed size.
     pub most: f64,
+}
+
+impl LeafGain {
+    /// The gain over cells with these; none without any.
+    pub fn over(gains: impl IntoIterator<Item = Estimate>) -> Option<Self> {
+        let gains: Vec<Estimate> = gains.into_iter().collect();
+        let points = || gains.iter().map(|gain| gain.point);
+        let (least, most) = (points().reduce(f64::min)?, points().reduce(f64::max)?);
+        let mean = Estimate::geometric_mean(gains.iter().copied())?;
+        Some(Self { mean: mean.point, interval: mean.low.zip(mean.high), least, most })
+    }
 }
 
 /// A change of choice between neighbouring measured communicator sizes.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::condition::Condition;
 use crate::criteria::Middle;
-use crate::estimate::{Estimate, geometric_mean};
+use crate::estimate::{Estimate, geometric_mean, median};
 use crate::file::Digests;
 use crate::file::FormatVersion;
 use crate::han_rules::{CallRule, HanRule};
@@ -269,26 +269,30 @@ impl Validation {
         rounds.flat_map(|round| round.repaired.iter().copied()).collect()
     }
 
-    /// Returns true if the final file makes calls slower.
-    pub fn loses(&self) -> bool {
-        if self.checks.iter().any(|check| check.losses().next().is_some()) {
-            return true;
+    /// The verdict over all calls on each cell with a rule in the final files, and on those that are slower since something else
+    /// acts on them. A loss in any calls is one, and one that has to be excluded and is not leaves a cell undecided. Verdicts
+    /// `under` the settings of a tuning count in place of those without them.
+    pub fn verdicts(&self, under: Option<&Round>) -> BTreeMap<Cell, Outcome> {
+        let under: BTreeMap<Cell, Outcome> =
+            under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it.verdict)).collect();
+        let acts = |it: &&ValidatedCell| it.is_ruled() || !it.control && it.verdict == Outcome::Slower;
+        let own = |it: &ValidatedCell| (it.cell, under.get(&it.cell).copied().unwrap_or(it.verdict));
+        let mut verdicts: BTreeMap<Cell, Outcome> = self.round.cells.iter().filter(acts).map(own).collect();
+        for cell in self.checks.iter().flat_map(Check::unexcluded) {
+            let verdict = verdicts.entry(cell).or_insert(Outcome::Undecided);
+            *verdict = if verdict.holds() { Outcome::Undecided } else { *verdict };
         }
-        let round = &self.round;
-        let removed = round.removed();
-        let is_left = |cell: &Cell| !removed.contains(cell);
-        let slower = |cell: &ValidatedCell| cell.verdict == Outcome::Slower && !cell.control && is_left(&cell.cell);
-        round.failed.iter().any(|failed| failed.with && is_left(&failed.cell)) || round.cells.iter().any(slower)
+        let failed = self.round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
+        let lost = failed.chain(self.checks.iter().flat_map(Check::losses));
+        verdicts.extend(lost.map(|cell| (cell, Outcome::Slower)));
+        let removed = self.removed();
+        verdicts.retain(|cell, _| !removed.contains(cell));
+        verdicts
     }
 
-    /// Returns the cells for which the final file has a rule that no fresh launches confirmed.
-    pub fn unconfirmed(&self) -> Vec<Cell> {
-        let open =
-            self.round.cells.iter().filter(|cell| cell.is_ruled() && !cell.verdict.holds()).map(|cell| cell.cell);
-        let unexcluded = self.checks.iter().flat_map(Check::unexcluded);
-        let removed = self.removed();
-        let open: BTreeSet<Cell> = open.chain(unexcluded).filter(|cell| !removed.contains(cell)).collect();
-        open.into_iter().collect()
+    /// Returns true if the final file makes calls slower, or they fail.
+    pub fn loses(&self) -> bool {
+        self.verdicts(None).into_values().any(|verdict| verdict == Outcome::Slower)
     }
 
     /// Returns the speedup of the control if it is off, so that the comparison shows nothing.
@@ -300,8 +304,7 @@ impl Validation {
     pub fn is_confirmed(&self) -> bool {
         self.round.unreached == 0
             && self.control_that_is_off().is_none()
-            && !self.loses()
-            && self.unconfirmed().is_empty()
+            && self.verdicts(None).into_values().all(Outcome::holds)
     }
 }
 
@@ -393,6 +396,13 @@ impl Round {
     /// The number of cells with this outcome.
     pub fn count(&self, outcome: Outcome) -> usize {
         self.cells.iter().filter(|cell| cell.verdict == outcome).count()
+    }
+
+    /// The smallest difference, as a share, that is seen for half of the cells; none without intervals.
+    pub fn resolution(&self) -> Option<f64> {
+        let widths = self.cells.iter().filter_map(|cell| Some((cell.speedup.high? / cell.speedup.low?).sqrt()));
+        let mut widths: Vec<f64> = widths.filter(|width| width.is_finite()).collect();
+        Some(median(&mut widths)? - 1.0)
     }
 
     /// The geometric mean of the speedups; 1 without cells.
@@ -516,6 +526,32 @@ mod tests {
         });
         let whole = check(&[1, 2], &[]);
         assert_eq!(completed(whole.clone(), check(&[1], &[2])), whole, "nothing is added");
+    }
+
+    /// Other calls take a verdict away and give none; settings replace the one of the calls that decide alone.
+    #[test]
+    fn a_verdict_is_over_all_calls() {
+        use Outcome::{Faster, Same, Slower, Undecided};
+        let round = |cells: &[(u64, Outcome)]| Round {
+            cells: cells.iter().map(|(bytes, verdict)| cell(*bytes, 1.0, *verdict)).collect(),
+            ..Round::default()
+        };
+        let check = Check {
+            condition: Condition::default(),
+            round: round(&[(2, Undecided), (3, Slower), (4, Faster)]),
+            max_loss: 0.05,
+            must_exclude: true,
+            untried: Vec::new(),
+        };
+        let own = round(&[(1, Faster), (2, Faster), (3, Faster), (4, Undecided), (5, Slower)]);
+        let mut found = Validation { checks: vec![check], ..of_round(own) };
+        let verdicts =
+            |found: &Validation, under: Option<&Round>| found.verdicts(under).into_values().collect::<Vec<_>>();
+        assert_eq!(verdicts(&found, None), [Faster, Undecided, Slower, Undecided, Slower]);
+        let under = round(&[(1, Slower), (2, Same), (3, Same), (4, Same)]);
+        assert_eq!(verdicts(&found, Some(&under)), [Slower, Undecided, Slower, Same, Slower]);
+        found.checks[0].round.repaired.push(cell(3, 1.0, Slower).cell);
+        assert_eq!(verdicts(&found, None), [Faster, Undecided, Undecided, Slower]);
     }
 
     #[test]

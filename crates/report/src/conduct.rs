@@ -10,7 +10,7 @@ use crate::document::Block;
 use crate::facts::candidate_name;
 use crate::gains::Gains;
 use crate::outcome::describe_gains;
-use crate::summary::{Stretch, sizes};
+use crate::summary::sizes;
 use crate::words::times;
 
 /// A row for each rule with notable effects.
@@ -83,14 +83,4 @@ pub fn comments(findings: &Findings, gains: &Gains<'_>) -> Vec<String> {
         (!trials.is_empty()).then(|| format!("{words}{} on {} ranks{sizes}: {said}", conduct.collective, conduct.ranks))
     };
     of_gains.chain(findings.conduct.iter().filter_map(comment)).collect()
-}
-
-/// The conduct of the rule for these sizes.
-pub(crate) fn find_conduct<'a>(findings: &'a Findings, stretch: &Stretch) -> Option<&'a Conduct> {
-    let cells = findings.cells.iter().map(|cell| cell.cell);
-    let here = |cell: &collrules_record::Cell| {
-        (cell.collective, cell.ranks, cell.bytes) == (stretch.collective, stretch.ranks, stretch.first)
-    };
-    let cell = cells.into_iter().find(here)?;
-    findings.conduct.iter().find(|conduct| conduct.applies_to(cell))
 }

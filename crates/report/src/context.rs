@@ -1,9 +1,8 @@
 //! Contents of a report in addition to the findings.
 
-use collrules_record::findings::Findings;
 use collrules_record::settings::SettingsFindings;
 use collrules_record::validation::Validation;
-use collrules_record::{Layout, Manifest, Tuning};
+use collrules_record::{Layout, Manifest};
 use collrules_tuner::results::limitation::PoorData;
 
 use crate::gains::Gains;
@@ -13,8 +12,10 @@ use crate::gains::Gains;
 pub struct Context<'a> {
     /// Manifest of the run that was measured; missing for an imported table.
     pub manifest: Option<&'a Manifest>,
-    /// The whole tuning, as its files say; none without files.
-    pub tuning: Option<Tuning>,
+    /// State and speedup of each size under the whole tuning.
+    pub gains: Gains<'a>,
+    /// Those under the rules alone, whatever became of them under settings.
+    pub rules: Gains<'a>,
     /// Instructions to switch the rules on, line by line; empty if there are none.
     pub switch_on: Vec<String>,
     /// The command that installs what is confirmed, or compares what is not; none if there is nothing to switch on.
@@ -31,11 +32,4 @@ pub struct Context<'a> {
     pub doubts: Vec<PoorData>,
     /// The name and version of the program that writes the report; empty if irrelevant.
     pub tool: String,
-}
-
-impl Context<'_> {
-    /// State and speedup of each size under the tuning.
-    pub fn gains(&self, findings: &Findings) -> Gains<'_> {
-        Gains::new(findings, self.validation, self.settings, self.tuning.as_ref())
-    }
 }

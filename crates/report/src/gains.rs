@@ -5,20 +5,19 @@
 //! timings for tuning let expect.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{RangeBounds, RangeInclusive};
 
 use collrules_record::condition::Condition;
-use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::{CellFinding, Findings, Verdict};
 use collrules_record::reason::KeepReason;
 use collrules_record::settings::{Finalist, Guard, RulesUse, SettingsFindings};
 use collrules_record::tree::{LeafGain, Tree};
-use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, Validation};
-use collrules_record::{Bytes, Candidate, Cell, Estimate, HanRules, Ranks, Tuning};
+use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
+use collrules_record::{Bytes, CallRule, Candidate, Cell, Estimate, HanRules, Ranks, Tuning};
+use collrules_rules::table::all_builtin;
 use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release, RuleTable};
 use serde::Serialize;
-
-use crate::summary::has_hole;
 
 /// State of a message size under the files of a tuning.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,32 +146,56 @@ pub struct Fates {
 
 /// Neighbouring sizes of a communicator with a rule and a speedup, without a hole between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GainRange {
-    /// The collective.
-    pub collective: Collective,
-    /// The communicator size.
-    pub ranks: Ranks,
+pub(crate) struct GainRange {
     /// The smallest size.
-    pub first: Bytes,
+    pub(crate) first: Cell,
     /// The largest size.
-    pub last: Bytes,
+    pub(crate) last: Cell,
     /// The mean speedup.
-    pub speedup: Estimate,
+    pub(crate) speedup: Estimate,
 }
 
-/// A validation, with what its checks say of cells.
-struct Checked<'a> {
-    validation: &'a Validation,
-    removed: BTreeSet<Cell>,
-    lost: BTreeSet<Cell>,
-    open: BTreeSet<Cell>,
+/// The results of fresh launches by cell.
+struct Checked {
+    /// Verdicts on all cells whose rule is still there.
+    verdicts: BTreeMap<Cell, Outcome>,
+    /// Conditions that removed a rule: the first under which it loses, and the first of all.
+    reasons: BTreeMap<Cell, (Option<Condition>, Condition)>,
+    /// Rules that were removed under the settings of the tuning.
+    removed_under: BTreeSet<Cell>,
 }
 
-impl<'a> Checked<'a> {
-    fn new(validation: &'a Validation) -> Self {
-        let checks = || validation.checks.iter();
-        let (lost, open) = (checks().flat_map(Check::losses).collect(), checks().flat_map(Check::unexcluded).collect());
-        Self { validation, removed: validation.removed(), lost, open }
+impl Checked {
+    fn new(validation: &Validation, under: Option<&Round>) -> Self {
+        let mut reasons: BTreeMap<Cell, (Option<Condition>, Condition)> = BTreeMap::new();
+        for check in &validation.checks {
+            let slower = check.round.cells.iter().filter(|it| it.verdict == Outcome::Slower).map(|it| it.cell);
+            let failed = check.round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
+            let lost: BTreeSet<Cell> = slower.chain(failed).collect();
+            for cell in &check.round.repaired {
+                let (loses, _) = reasons.entry(*cell).or_insert((None, check.condition));
+                *loses = loses.or(lost.contains(cell).then_some(check.condition));
+            }
+        }
+        Self {
+            verdicts: validation.verdicts(under),
+            reasons,
+            removed_under: under.iter().flat_map(|round| round.repaired.iter().copied()).collect(),
+        }
+    }
+
+    /// The reason why a rule that was compared is gone.
+    fn find_removal(&self, found: &ValidatedCell) -> Removal {
+        match (found.verdict, self.reasons.get(&found.cell)) {
+            (Outcome::Slower, _) => Removal::Slower,
+            // Once a loss is shown, no launches decide on a gain.
+            (_, Some((Some(lost), _))) => Removal::SlowerIn(*lost),
+            (Outcome::Undecided, _) => Removal::Undecided,
+            (_, Some((None, open))) => Removal::MayLoseIn(*open),
+            (Outcome::Same, None) => Removal::NoGain,
+            (Outcome::Faster, None) if self.removed_under.contains(&found.cell) => Removal::UnderSettings,
+            (Outcome::Faster, None) => Removal::Shared,
+        }
     }
 }
 
@@ -212,14 +235,12 @@ impl<'a> Gains<'a> {
         let mut cells: BTreeMap<Cell, CellGain> = expected.collect();
         if let Some((validation, round)) = validation.zip(round) {
             let files = tuning.map(|tuning| (tuning, findings.release));
-            let checked = Checked::new(validation);
-            let under: BTreeMap<Cell, Outcome> =
-                gains.under().iter().flat_map(|round| &round.cells).map(|it| (it.cell, it.verdict)).collect();
-            let compared = |cell: &ValidatedCell| gains.compared_gain(&checked, &under, cell, files);
+            let checked = Checked::new(validation, gains.under());
+            let compared = |cell: &ValidatedCell| gains.compared_gain(&checked, cell, files);
             cells.extend(round.cells.iter().map(|cell| (cell.cell, compared(cell))));
             let failed = round.failed.iter().filter(|failed| failed.with).map(|failed| failed.cell);
             cells.extend(failed.map(|cell| {
-                let is_gone = checked.removed.contains(&cell) || !gains.have_rules();
+                let is_gone = !checked.verdicts.contains_key(&cell) || !gains.have_rules();
                 let state = if is_gone { SizeState::Removed(Removal::Slower) } else { SizeState::Slower };
                 (cell, CellGain { state, speedup: None })
             }));
@@ -234,8 +255,14 @@ impl<'a> Gains<'a> {
         gains.add_settings();
         let rules = tuning.map(|tuning| (tuning.table(), tuning.han_rules()));
         let (table, han) = rules.unwrap_or_else(|| (findings.table.clone(), findings.han.clone()));
-        gains.holes = gains.find_holes((&table, &han), findings.release);
+        let ruled: Vec<Cell> = gains.iter().filter(|(_, gain)| gain.state.has_rule()).map(|(cell, _)| cell).collect();
+        gains.holes = find_holes(&ruled, (&table, &han), findings.release);
         gains
+    }
+
+    /// States and speedups that the timings for tuning let expect.
+    pub(crate) fn expected(findings: &Findings) -> Self {
+        Self::new(findings, None, None, None)
     }
 
     /// States and speedups in a comparison of rules, whatever became of them under settings.
@@ -276,13 +303,7 @@ impl<'a> Gains<'a> {
 
     /// The gain by fresh launches; `files` are the rules, with the release that determines what they look up, or none if they
     /// are what was compared.
-    fn compared_gain(
-        &self,
-        checked: &Checked<'_>,
-        under: &BTreeMap<Cell, Outcome>,
-        found: &ValidatedCell,
-        files: Option<(&Tuning, Release)>,
-    ) -> CellGain {
+    fn compared_gain(&self, checked: &Checked, found: &ValidatedCell, files: Option<(&Tuning, Release)>) -> CellGain {
         let cell = found.cell;
         if !found.is_ruled() {
             return CellGain::DEFAULT;
@@ -291,48 +312,19 @@ impl<'a> Gains<'a> {
             let choice = tuning.choice(cell.collective, cell.ranks, cell.lookup_bytes(release));
             (choice, tuning.han_rule(cell)) != found.rule()
         });
-        if checked.removed.contains(&cell) || is_changed {
-            let why = self.find_removal(checked.validation, found);
-            return CellGain { state: SizeState::Removed(why), speedup: None };
-        }
+        let Some(verdict) = checked.verdicts.get(&cell).filter(|_| !is_changed) else {
+            return CellGain { state: SizeState::Removed(checked.find_removal(found)), speedup: None };
+        };
         if !self.have_rules() {
             return CellGain::DEFAULT;
         }
-        let state = match under.get(&cell).copied().unwrap_or(found.verdict) {
+        let state = match verdict {
             Outcome::Slower => SizeState::Slower,
-            _ if checked.lost.contains(&cell) => SizeState::Slower,
             Outcome::Undecided => SizeState::Undecided,
-            _ if checked.open.contains(&cell) => SizeState::Undecided,
             Outcome::Faster => SizeState::Faster,
             Outcome::Same => SizeState::Level,
         };
         CellGain { state, speedup: Some(found.speedup) }
-    }
-
-    /// The reason why a rule that was compared is gone.
-    fn find_removal(&self, validation: &Validation, found: &ValidatedCell) -> Removal {
-        let is_lost = |check: &Check| {
-            let slower = |it: &ValidatedCell| it.cell == found.cell && it.verdict == Outcome::Slower;
-            let fails = |failed: &FailedCell| failed.with && failed.cell == found.cell;
-            check.round.cells.iter().any(slower) || check.round.failed.iter().any(fails)
-        };
-        let checks = || validation.checks.iter().filter(|check| check.round.repaired.contains(&found.cell));
-        let lost = checks().find(|check| is_lost(check));
-        match (found.verdict, lost) {
-            (Outcome::Slower, _) => return Removal::Slower,
-            // Once a loss is shown, no launches decide on a gain.
-            (_, Some(lost)) => return Removal::SlowerIn(lost.condition),
-            (Outcome::Undecided, None) => return Removal::Undecided,
-            (Outcome::Same | Outcome::Faster, None) => {}
-        }
-        match (checks().next(), found.verdict) {
-            (Some(open), _) => Removal::MayLoseIn(open.condition),
-            (None, Outcome::Same) => Removal::NoGain,
-            (None, _) if self.under().is_some_and(|round| round.repaired.contains(&found.cell)) => {
-                Removal::UnderSettings
-            }
-            (None, _) => Removal::Shared,
-        }
     }
 
     /// Without other sizes that took its rule along, a size that was faster lost another rule than the one that was compared.
@@ -354,26 +346,21 @@ impl<'a> Gains<'a> {
         let Self { chosen: Some(chosen), whole, .. } = *self else { return };
         let guarded: BTreeMap<&str, _> =
             whole.unwrap_or(chosen).guarded.iter().map(|guarded| (guarded.name.as_str(), guarded)).collect();
-        let under: BTreeMap<Cell, &ValidatedCell> =
-            chosen.under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it)).collect();
+        let under: BTreeMap<Cell, Estimate> =
+            chosen.under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it.speedup)).collect();
         for (cell, gain) in &mut self.cells {
             let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
             self.asked.extend(guarded.is_asked_for.then_some(*cell));
             let under = under.get(cell);
             match under.filter(|_| gain.state.has_rule()) {
                 Some(_) if whole.is_some() => gain.speedup = Some(guarded.speedup),
-                Some(under) => gain.speedup = Some(multiply(guarded.speedup, under.speedup)),
+                Some(under) => {
+                    gain.speedup = Estimate::product_of_independent([guarded.speedup, *under].map(|it| (1.0, it)))
+                }
                 None if gain.state.has_rule() => *gain = CellGain { state: SizeState::NotCompared, speedup: None },
                 None => *gain = CellGain { state: SizeState::Settings(guarded.guard), speedup: Some(guarded.speedup) },
             }
         }
-    }
-
-    /// The neighbours with rules between which the files do something else.
-    fn find_holes(&self, rules: (&RuleTable, &HanRules), release: Release) -> BTreeSet<(Cell, Cell)> {
-        let ruled: Vec<Cell> = self.iter().filter(|(_, gain)| gain.state.has_rule()).map(|(cell, _)| cell).collect();
-        let pairs = ruled.windows(2).map(|pair| (pair[0], pair[1]));
-        pairs.filter(|(a, b)| is_same_communicator(*a, *b) && has_hole(rules, release, *a, *b)).collect()
     }
 
     /// Puts the gains that fresh launches confirmed into a decision tree, in place of those of the timings for tuning.
@@ -383,21 +370,14 @@ impl<'a> Gains<'a> {
         }
         for branch in &mut tree.collectives {
             for range in &mut branch.ranges {
+                let is_here =
+                    |(cell, gain): &(Cell, CellGain)| range.ranks.holds(cell.ranks) && gain.state.is_confirmed();
+                let confirmed: Vec<_> = self.of_collective(branch.collective).filter(is_here).collect();
                 for evidence in range.leaves.iter_mut().filter_map(|leaf| leaf.evidence.as_mut()) {
                     let (first, last) = evidence.messages;
-                    let is_here = |cell: Cell| range.ranks.holds(cell.ranks) && (first..=last).contains(&cell.bytes);
-                    let confirmed = self
-                        .of_collective(branch.collective)
-                        .filter(|(cell, gain)| is_here(*cell) && gain.state.is_confirmed());
-                    let speedups: Vec<Estimate> = confirmed.filter_map(|(_, gain)| gain.speedup).collect();
-                    let Some(mean) = mean_speedup(None, speedups.iter().copied()) else { continue };
-                    let points = || speedups.iter().map(|speedup| speedup.point);
-                    evidence.gain = LeafGain {
-                        mean: mean.point,
-                        interval: mean.low.zip(mean.high),
-                        least: points().fold(f64::INFINITY, f64::min),
-                        most: points().fold(0.0, f64::max),
-                    };
+                    let inside = confirmed.iter().filter(|(cell, _)| (first..=last).contains(&cell.bytes));
+                    let gain = LeafGain::over(inside.filter_map(|(_, gain)| gain.speedup));
+                    evidence.gain = gain.unwrap_or(evidence.gain);
                 }
             }
         }
@@ -405,7 +385,7 @@ impl<'a> Gains<'a> {
 
     /// All sizes in order.
     pub fn iter(&self) -> impl Iterator<Item = (Cell, CellGain)> {
-        self.cells.iter().map(|(cell, gain)| (*cell, *gain))
+        self.within(..)
     }
 
     /// The gain of a cell; that of the default if nothing is known of it.
@@ -420,7 +400,12 @@ impl<'a> Gains<'a> {
 
     /// The cells of a collective in order.
     pub(crate) fn of_collective(&self, collective: Collective) -> impl Iterator<Item = (Cell, CellGain)> {
-        self.iter().filter(move |(cell, _)| cell.collective == collective)
+        self.within(cells_of(collective))
+    }
+
+    /// The cells of a range in order.
+    fn within(&self, range: impl RangeBounds<Cell>) -> impl Iterator<Item = (Cell, CellGain)> {
+        self.cells.range(range).map(|(cell, gain)| (*cell, *gain))
     }
 
     /// The number of cells in such a state.
@@ -428,12 +413,15 @@ impl<'a> Gains<'a> {
         self.cells.values().filter(|gain| is_wanted(gain.state)).count()
     }
 
-    /// The geometric mean over all cells with a speedup, of those that a filter lets pass. Under settings, sizes that
-    /// refinement added do not count, as in the mean over all.
-    pub fn mean(&self, filter: impl Fn(&Cell) -> bool) -> Option<Estimate> {
-        let counts = |cell: &Cell| filter(cell) && (self.chosen.is_none() || self.asked.contains(cell));
-        let speedups = self.cells.iter().filter(|(cell, _)| counts(cell)).filter_map(|(_, gain)| gain.speedup);
-        mean_speedup(self.round.filter(|_| self.chosen.is_none()), speedups)
+    /// The geometric mean over all cells of a range with a speedup. Under settings, sizes that refinement added do not count, as in
+    /// the mean over all.
+    pub(crate) fn mean(&self, range: impl RangeBounds<Cell>) -> Option<Estimate> {
+        let counts = |cell: &Cell| self.chosen.is_none() || self.asked.contains(cell);
+        let all = self.within(range).filter(|(cell, _)| counts(cell)).filter_map(|(_, gain)| gain.speedup);
+        let all: Vec<Estimate> = all.collect();
+        // The round's own mean has the pairs of launches for its units.
+        let round = self.round.filter(|round| self.chosen.is_none() && round.cells.len() == all.len());
+        round.and_then(|round| round.speedup).or_else(|| Estimate::geometric_mean(all))
     }
 
     /// The speedup of the tuning, and over which sizes it is a mean: `over 13 of 54 sizes`.
@@ -445,7 +433,7 @@ impl<'a> Gains<'a> {
         }
         let known = self.cells.values().filter(|gain| gain.speedup.is_some()).count();
         let over = format!("over {known} of {}", counted(self.cells.len(), "size"));
-        Some((self.mean(|_| true)?, over))
+        Some((self.mean(..)?, over))
     }
 
     /// Counts what became of rules.
@@ -474,11 +462,12 @@ impl<'a> Gains<'a> {
         let each: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let untried = count(|why| why == Removal::NotReached);
-        let tried = counted(self.removed.len() - untried, "size");
-        let dropped = format!("Rules for {tried} were tried and dropped: {}.", each.join(", "));
-        let left_out = format!("Rules for {} were left out: no time to compare them.", counted(untried, "size"));
-        let said: Vec<String> =
-            [(!each.is_empty()).then_some(dropped), (untried > 0).then_some(left_out)].into_iter().flatten().collect();
+        let tried = (self.removed.len() - untried, format!("tried and dropped: {}", each.join(", ")));
+        let said: Vec<String> = [tried, (untried, "left out: no time to compare them".to_owned())]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("Rules for {} were {what}.", counted(count, "size")))
+            .collect();
         (!said.is_empty()).then(|| said.join(" "))
     }
 
@@ -491,7 +480,7 @@ impl<'a> Gains<'a> {
 
     /// The ranges of sizes whose rules gain: those that fresh launches confirmed, or without these those that are expected
     /// to. A range ends where another state, or the default between two sizes, begins.
-    pub fn ranges(&self) -> Vec<GainRange> {
+    pub(crate) fn ranges(&self) -> Vec<GainRange> {
         let is_shown = |state| match self.round {
             Some(_) => SizeState::is_confirmed(state),
             None => state == SizeState::NotCompared,
@@ -504,15 +493,8 @@ impl<'a> Gains<'a> {
         };
         let range = |cells: &[(Cell, CellGain)]| {
             let (first, last) = (cells.first()?.0, cells.last()?.0);
-            let speedup = mean_speedup(None, cells.iter().filter_map(|(_, gain)| gain.speedup))?;
-            let Cell { collective, ranks, bytes } = first;
-            is_shown(cells[0].1.state).then_some(GainRange {
-                collective,
-                ranks,
-                first: bytes,
-                last: last.bytes,
-                speedup,
-            })
+            let speedup = Estimate::geometric_mean(cells.iter().filter_map(|(_, gain)| gain.speedup))?;
+            is_shown(cells[0].1.state).then_some(GainRange { first, last, speedup })
         };
         all.chunk_by(joined).filter_map(range).collect()
     }
@@ -523,43 +505,41 @@ impl<'a> Gains<'a> {
     }
 }
 
-fn is_same_communicator(one: Cell, other: Cell) -> bool {
+/// The range of all cells of a collective.
+pub(crate) fn cells_of(collective: Collective) -> RangeInclusive<Cell> {
+    let cell = |ranks, bytes| Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
+    cell(0, 0)..=cell(u32::MAX, u64::MAX)
+}
+
+pub(crate) fn is_same_communicator(one: Cell, other: Cell) -> bool {
     (one.collective, one.ranks) == (other.collective, other.ranks)
 }
 
-/// The speedup of two changes that were compared one on top of the other, in different launches.
-fn multiply(one: Estimate, other: Estimate) -> Estimate {
-    let point = one.point * other.point;
-    let half = |end: fn(&Estimate) -> Option<f64>| {
-        let log = |estimate: &Estimate| Some((end(estimate)? / estimate.point).ln());
-        Some(log(&one)?.hypot(log(&other)?))
+/// The neighbours of these cells, which have rules, between which the files have other rules than for either, or none.
+fn find_holes(ruled: &[Cell], (table, han): (&RuleTable, &HanRules), release: Release) -> BTreeSet<(Cell, Cell)> {
+    let default = all_builtin();
+    let of_communicator = |cells: &[Cell]| {
+        let Cell { collective, ranks, .. } = cells[0];
+        let tuned = table.get(collective).unwrap_or(&default).get(ranks.0.into());
+        let steps = han.join(tuned, (collective, ranks), release);
+        let is_hole = |one: Cell, next: Cell| {
+            let (from, to) = (one.lookup_bytes(release), next.lookup_bytes(release));
+            let ends = [steps.get(from), steps.get(to)];
+            let is_inner = |start: u64, rule: &CallRule| start > from && start < to && !ends.contains(&rule);
+            ends.iter().all(|rule| **rule != CallRule::default())
+                && steps.iter().any(|(start, _, rule)| is_inner(start, rule))
+        };
+        let pairs = cells.windows(2).map(|pair| (pair[0], pair[1]));
+        pairs.filter(|(one, next)| is_hole(*one, *next)).collect::<Vec<_>>()
     };
-    let (low, high) = (half(|estimate| estimate.low), half(|estimate| estimate.high));
-    Estimate { point, low: low.map(|half| point * (-half).exp()), high: high.map(|half| point * half.exp()), ..other }
-}
-
-/// The geometric mean of speedups, with the geometric means of the ends of their intervals. If they are all of a round,
-/// it is the round's own estimate, which has the pairs of launches for its units.
-pub(crate) fn mean_speedup(round: Option<&Round>, speedups: impl Iterator<Item = Estimate>) -> Option<Estimate> {
-    let all: Vec<Estimate> = speedups.collect();
-    if let Some(own) = round.filter(|round| round.cells.len() == all.len()).and_then(|round| round.speedup) {
-        return Some(own);
-    }
-    let ends = |end: fn(&Estimate) -> Option<f64>| all.iter().map(end).collect::<Option<Vec<f64>>>();
-    let mean = |values: Option<Vec<f64>>| values.and_then(geometric_mean);
-    Some(Estimate {
-        point: geometric_mean(all.iter().map(|speedup| speedup.point))?,
-        low: mean(ends(|speedup| speedup.low)),
-        high: mean(ends(|speedup| speedup.high)),
-        level: all.first()?.level,
-        samples: all.len(),
-    })
+    ruled.chunk_by(|one, next| is_same_communicator(*one, *next)).flat_map(of_communicator).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::{Bytes, Ranks};
-    use collrules_rules::Release;
+    use collrules_record::HanRule;
+    use collrules_record::validation::{Check, FailedCell};
+    use collrules_rules::steps::Steps;
 
     use super::*;
     use crate::validation::fixture::validation;
@@ -600,13 +580,32 @@ mod tests {
     #[test]
     fn the_mean_of_a_whole_round_is_that_of_the_round() {
         let mut found = validation(Outcome::Faster, 2.0);
-        let speedup = found.round.cells[0].speedup;
         let own = Estimate { point: 2.0, low: Some(1.95), high: Some(2.05), level: 0.95, samples: 4 };
         found.round.speedup = Some(own);
-        let round = Some(&found.round);
-        assert_eq!(mean_speedup(round, [speedup].into_iter()), Some(own));
-        let two = mean_speedup(round, [speedup, Estimate { point: 8.0, ..speedup }].into_iter()).expect("two");
-        assert!((two.point - 4.0).abs() < 1e-12 && two.low == Some(1.8), "{two:?}");
-        assert_eq!(mean_speedup(round, std::iter::empty()), None);
+        let mean = |found: &Validation| Gains::of_comparison(found).mean(..);
+        assert_eq!(mean(&found), Some(own));
+        let mut other = found.round.cells[0].clone();
+        (other.cell.bytes, other.in_use) = (Bytes(1), collrules_rules::Choice::BUILTIN);
+        found.round.cells.insert(0, other);
+        assert_eq!(mean(&found).and_then(|mean| mean.low), Some(1.8), "one of two sizes has a rule");
+        assert_eq!(Gains::default().mean(..), None);
+    }
+
+    #[test]
+    fn a_hole_in_either_file_is_one() {
+        let at = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(bytes) };
+        let holes = |rules: &[(u64, u64, HanRule)]| {
+            let mut own = Steps::constant(HanRule::Default);
+            rules.iter().for_each(|(first, end, rule)| own.set(*first, Some(*end), *rule));
+            let mut steps = Steps::constant(Steps::constant(HanRule::Default));
+            steps.set(8, Some(9), own);
+            let mut han = HanRules::default();
+            han.set(Collective::Bcast, steps);
+            !find_holes(&[at(8), at(512)], (&RuleTable::default(), &han), Release::V5_0).is_empty()
+        };
+        let simple = HanRule::Simple;
+        assert!(!holes(&[(8, 513, simple)]) && !holes(&[(8, 64, simple), (64, 513, HanRule::Delegate)]));
+        assert!(holes(&[(8, 64, simple), (65, 513, simple)]));
+        assert!(!holes(&[(8, 64, simple)]), "a size without a rule ends the range by itself");
     }
 }

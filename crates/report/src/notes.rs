@@ -10,7 +10,7 @@ use collrules_rules::metric::{lookup_bytes, metric};
 use collrules_rules::words::{counted, listed};
 use collrules_rules::{Choice, Collective, Release, registry};
 
-use crate::conduct::find_conduct;
+use crate::gains::is_same_communicator;
 use crate::plain;
 use crate::remarks::describe_unknown_han;
 use crate::summary::{Stretch, stretches};
@@ -43,8 +43,8 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
             "Only 4.1.8, 5.0.7, 6.0 and later versions read it: it bounds requests in a fifth column.".to_owned(),
         );
     }
-    let blocks = findings.cells.chunk_by(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks));
-    for cells in blocks {
+    let blocks = findings.cells.chunk_by(|a, b| is_same_communicator(a.cell, b.cell));
+    for (cells, stretches) in blocks.zip(stretches.chunk_by(|a, b| is_same_communicator(a.last, b.first))) {
         let (collective, ranks) = (cells[0].cell.collective, cells[0].cell.ranks);
         let mut said = evidence(cells, findings.placement.nodes.get(&ranks));
         let sharing =
@@ -54,7 +54,7 @@ pub fn notes(findings: &Findings, tool: &str) -> Notes {
             said += &format!("; one rule for {}", listed(&all));
         }
         notes.blocks.insert((collective, ranks.0.into()), vec![said]);
-        rule_notes(findings, &stretches, collective, ranks, &mut notes);
+        rule_notes(findings, stretches, (collective, ranks), &mut notes);
     }
     notes
 }
@@ -116,22 +116,19 @@ fn evidence(cells: &[CellFinding], nodes: Option<&Nodes>) -> String {
     format!("measured{place}{sizes}; {}", counted(samples, "sample"))
 }
 
-/// Adds to each rule its meaning, by matching rules to the stretches of cells that use them.
-fn rule_notes(findings: &Findings, stretches: &[Stretch], collective: Collective, ranks: Ranks, notes: &mut Notes) {
+/// Adds to each rule of a communicator its meaning, by matching rules to the stretches of cells that use them.
+fn rule_notes(findings: &Findings, stretches: &[Stretch], (collective, ranks): (Collective, Ranks), notes: &mut Notes) {
     let Some((_, steps)) = findings.table.collectives().find(|(known, _)| *known == collective) else { return };
     for (start, end, choice) in steps.get(ranks.0.into()).iter() {
         let holds = |stretch: &&Stretch| {
-            let first = lookup_bytes(findings.release, collective, ranks, stretch.first, 1);
-            stretch.collective == collective
-                && stretch.ranks == ranks
-                && stretch.choice == *choice
-                && first >= start
-                && end.is_none_or(|end| first < end)
+            let first = lookup_bytes(findings.release, collective, ranks, stretch.first.bytes, 1);
+            stretch.choice == *choice && first >= start && end.is_none_or(|end| first < end)
         };
         let text = match stretches.iter().find(holds) {
             Some(stretch) => {
                 let sizes = collective.has_sizes().then(|| stretch.sizes());
-                let phrase = find_conduct(findings, stretch).and_then(|conduct| conduct.bits.phrase());
+                let conduct = findings.conduct.iter().find(|conduct| conduct.applies_to(stretch.first));
+                let phrase = conduct.and_then(|conduct| conduct.bits.phrase());
                 sizes.into_iter().chain(phrase.map(str::to_owned)).collect::<Vec<_>>().join("; ")
             }
             None if choice.is_builtin() => "not measured here".to_owned(),

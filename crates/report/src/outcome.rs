@@ -3,18 +3,19 @@
 
 use std::fmt;
 
+use collrules_record::Cell;
 use collrules_record::findings::{CellFinding, Findings, Statistic, Verdict};
 use collrules_record::profile::weight::Weight;
 use collrules_record::reason::KeepReason;
 use collrules_record::remark::Remark;
 use collrules_record::settings::{RulesUse, SettingsFindings};
 use collrules_record::units::Seconds;
-use collrules_record::validation::Validation;
+use collrules_record::validation::{Outcome, Validation};
 use collrules_rules::words::{counted, first_lines, listed};
 
 use crate::context::Context;
 use crate::document::SIMULATED;
-use crate::gains::{GainRange, Gains};
+use crate::gains::{GainRange, Gains, SizeState, is_same_communicator};
 use crate::summary::sizes;
 use crate::words::{describe_control, ratio, times};
 use crate::{plain, quality, settings};
@@ -73,7 +74,7 @@ fn verdict(word: VerdictWord, why: impl Into<String>) -> TuningVerdict {
 
 /// The verdict on a tuning.
 pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdict {
-    let gains = context.gains(findings);
+    let gains = &context.gains;
     let has_rules = gains.chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared);
     let not_confirmed = |why: &str| verdict(VerdictWord::NotConfirmed, why);
     if gains.chosen.is_some() && context.settings.is_some_and(SettingsFindings::loses) {
@@ -89,7 +90,7 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
             return not_confirmed(&format!("fresh launches with {} have not confirmed the rules", listed(&layouts)));
         }
         Some(validation) => {
-            let found = rules_verdict(validation, &gains);
+            let found = rules_verdict(validation, gains);
             if found.word == VerdictWord::NotConfirmed || gains.chosen.is_none() && found.word != VerdictWord::Confirmed
             {
                 return found;
@@ -145,13 +146,14 @@ fn count_unreached(findings: &Findings) -> usize {
 /// The verdict on compared rules.
 pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> TuningVerdict {
     let fates = gains.fates();
-    let open = validation.unconfirmed().len();
+    let open = validation.verdicts(None).into_values().filter(|verdict| *verdict == Outcome::Undecided).count();
     let unreached = validation.round.unreached;
     let sizes = |count| counted(count, "size");
     if let Some(control) = validation.control_that_is_off().filter(|_| !validation.loses()) {
         return verdict(VerdictWord::NotConfirmed, describe_control(control));
     }
-    match (validation.is_confirmed(), fates.confirmed) {
+    let timed = gains.count(|state| state.is_confirmed() && state != SizeState::Between);
+    match (validation.is_confirmed(), timed) {
         (true, 0) if fates.dropped + fates.undecided == 0 => {
             verdict(VerdictWord::NoDifference, "no size that was compared has a rule")
         }
@@ -159,7 +161,7 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
             verdict(VerdictWord::Undecided, format!("no rule is left; {} had no clear result", sizes(fates.undecided)))
         }
         (true, 0) => verdict(VerdictWord::NoDifference, "no rule is confirmed; the default stays for all calls"),
-        (true, confirmed) => verdict(VerdictWord::Confirmed, format!("the rules for {}", sizes(confirmed))),
+        (true, timed) => verdict(VerdictWord::Confirmed, format!("the rules for {}", sizes(timed))),
         (false, _) if validation.loses() => {
             verdict(VerdictWord::NotConfirmed, "the file makes calls slower, or they fail")
         }
@@ -172,24 +174,26 @@ pub(crate) fn rules_verdict(validation: &Validation, gains: &Gains<'_>) -> Tunin
 /// `bcast, 2 ranks: 1.23x at 362 B to 512 B, 1.16x at 4 KiB to 6889 B`.
 pub fn describe_gains(gains: &Gains<'_>, most_ranges: usize) -> Vec<String> {
     let ranges = gains.ranges();
-    let of_row = |a: &GainRange, b: &GainRange| (a.collective, a.ranks) == (b.collective, b.ranks);
+    let of_row = |a: &GainRange, b: &GainRange| is_same_communicator(a.first, b.first);
     let mut rows: Vec<&[GainRange]> = ranges.chunk_by(of_row).collect();
     let most = |row: &[GainRange]| row.iter().map(|range| range.speedup.point).fold(0.0, f64::max);
     rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
     let describe = |row: &[GainRange]| {
         let parts = row.iter().map(|range| {
-            let place = if range.collective.has_sizes() { format!(" at {}", range.sizes()) } else { String::new() };
-            times(range.speedup.point) + &place
+            let Cell { collective, bytes, .. } = range.first;
+            let sizes = || format!(" at {}", sizes(collective, bytes, range.last.bytes));
+            times(range.speedup.point) + &collective.has_sizes().then(sizes).unwrap_or_default()
         });
         let parts = first_lines(parts.collect(), most_ranges).join(", ");
-        format!("{}, {}: {parts}", row[0].collective, counted(row[0].ranks.0, "rank"))
+        let Cell { collective, ranks, .. } = row[0].first;
+        format!("{collective}, {}: {parts}", counted(ranks.0, "rank"))
     };
     rows.into_iter().map(describe).collect()
 }
 
 /// A line for each arm that was compared with the default, with a mark for what the tuning installs; none without a search
 /// for settings that found something.
-fn arms(findings: &Findings, context: &Context<'_>) -> Vec<String> {
+fn arms(context: &Context<'_>) -> Vec<String> {
     let Some(found) = context.settings else { return Vec::new() };
     let row = |name: &str, what: String, is_used| {
         let mark = if is_used { "  <- this tuning" } else { "" };
@@ -198,8 +202,7 @@ fn arms(findings: &Findings, context: &Context<'_>) -> Vec<String> {
     let end = || settings::describe_end(found).map(|end| row("settings", end, false)).into_iter().collect();
     let Some(finalist) = found.chosen().or(found.finalists.first()) else { return end() };
     let both = found.chosen().and_then(|chosen| chosen.with_rules.filter(|_| chosen.rules == RulesUse::Shared));
-    let alone = Gains::new(findings, context.validation, None, None);
-    let rules = alone.overall().filter(|_| alone.round.is_some());
+    let rules = context.rules.overall().filter(|_| context.rules.round.is_some());
     let is_installed = |is_settings: bool, is_both: bool| match (found.chosen(), is_settings) {
         (None, false) => true,
         (Some(_), true) => is_both == both.is_some(),
@@ -236,11 +239,11 @@ fn describe_program(weights: &[Weight], gains: &Gains<'_>) -> Option<String> {
 /// At most eight lines: the verdict, what each arm or communicator gains, what was left out, doubts, the report, and the
 /// command that installs the tuning (`next`).
 pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Option<&str>) -> Vec<String> {
-    let gains = context.gains(findings);
+    let gains = &context.gains;
     let verdict = tuning_verdict(findings, context);
-    let mut rows = arms(findings, context);
+    let mut rows = arms(context);
     let mut last = Vec::new();
-    let has_rules = context.validation.is_some_and(|validation| Gains::of_comparison(validation).fates().confirmed > 0);
+    let has_rules = context.validation.is_some() && context.rules.fates().confirmed > 0;
     match gains.chosen.map(|chosen| chosen.rules) {
         Some(RulesUse::LeftOut) if has_rules => last.push(settings::RULES_ADD_NOTHING.to_owned()),
         Some(RulesUse::NotCompared) if !findings.changes_nothing() => {
@@ -250,24 +253,17 @@ pub fn lines(findings: &Findings, context: &Context<'_>, report: &str, next: Opt
     }
     let weights = context.manifest.map(|manifest| &manifest.experiment.grid.weights[..]);
     let is_confirmed = verdict.word == VerdictWord::Confirmed;
-    last.extend(weights.filter(|_| is_confirmed).and_then(|weights| describe_program(weights, &gains)));
+    last.extend(weights.filter(|_| is_confirmed).and_then(|weights| describe_program(weights, gains)));
     last.extend(quality::describe_doubts(&context.doubts));
     last.push(format!("Report: {}", plain::printable_line(report)));
     last.extend(findings.simulated.then(|| SIMULATED.to_owned()));
     last.extend(next.map(|next| format!("Next: {}", plain::printable_line(next))));
     let room = LINES.saturating_sub(1 + rows.len() + last.len()).min(ROWS);
     // The report has the rest.
-    let all = if is_confirmed && room > 0 { describe_gains(&gains, RANGES) } else { Vec::new() };
+    let all = if is_confirmed && room > 0 { describe_gains(gains, RANGES) } else { Vec::new() };
     rows.extend(all.iter().take(room).map(|row| format!("  {row}")));
     if let Some(last) = rows.last_mut().filter(|_| all.len() > room) {
         *last += &format!("; {} more in the report", all.len() - room);
     }
     std::iter::once(verdict.to_string()).chain(rows).chain(last).collect()
-}
-
-impl GainRange {
-    /// The sizes, as `362 B to 512 B`.
-    pub(crate) fn sizes(&self) -> String {
-        sizes(self.collective, self.first, self.last)
-    }
 }

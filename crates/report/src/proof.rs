@@ -3,6 +3,7 @@
 use collrules_record::proof::{ProofFact, ProofLibrary};
 use collrules_record::{Layout, Validation};
 
+use crate::gains::Gains;
 use crate::validation;
 
 /// Describes facts that a proof showed, in whole sentences.
@@ -42,6 +43,6 @@ fn describe_prover(ProofLibrary { version, simulated }: ProofLibrary) -> String 
 
 /// Describes the comparison of the rules in another layout, in whole sentences.
 pub fn layout_sentences(layout: Layout, compared: &Validation) -> Vec<String> {
-    let sentences = validation::sentences(compared).into_iter();
+    let sentences = validation::sentences(compared, &Gains::of_comparison(compared)).into_iter();
     sentences.map(|sentence| format!("Layout {layout}: {sentence}")).collect()
 }

@@ -1,115 +1,73 @@
 //! Summary of the findings: ranges of sizes that use the same candidate, and gains per collective.
 
-use collrules_record::estimate::geometric_mean;
+use std::ops::RangeInclusive;
+
 use collrules_record::findings::{CellFinding, Findings};
-use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{CallRule, Candidate, Cell, HanRules};
-use collrules_rules::table::all_builtin;
-use collrules_rules::{Choice, Collective, Release, RuleTable};
+use collrules_record::tree::LeafGain;
+use collrules_record::units::Bytes;
+use collrules_record::{Candidate, Cell, Estimate};
+use collrules_rules::{Choice, Collective};
 
 use crate::document::Table;
+use crate::gains::{Gains, is_same_communicator};
 use crate::reasons::reasons;
 use crate::words::{describe_place, tally, times, wrapped};
 
 /// Neighbouring measured sizes that use the same candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stretch {
-    pub(crate) collective: Collective,
-    pub(crate) ranks: Ranks,
     /// The smallest measured size.
-    pub(crate) first: Bytes,
+    pub(crate) first: Cell,
     /// The largest measured size.
-    pub(crate) last: Bytes,
+    pub(crate) last: Cell,
     /// The rule for them.
     pub(crate) choice: Choice,
     /// The candidate that carries them out.
     pub(crate) by: Candidate,
-    /// The gain over these cells; none if the builtin stays, or all of their times are implausible.
-    pub(crate) gain: Option<Gain>,
+    /// The expected gain over these cells; none if the default stays, or all of their times are implausible.
+    pub(crate) gain: Option<LeafGain>,
 }
 
-/// Builtin time over the expected time under the rules, corrected for selection. Cells with implausible times do not
-/// count.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Gain {
-    /// Geometric mean over the cells.
-    pub(crate) mean: f64,
-    /// Geometric mean of the lower interval ends; none if a cell has no interval. Not a bound at the level of the
-    /// intervals, since the choices come from the same timings.
-    pub(crate) cautious: Option<f64>,
-    /// The smallest gain of a cell.
-    pub(crate) least: f64,
-    /// The largest gain of a cell.
-    pub(crate) most: f64,
-}
-
-/// Expected effect of the rules on a collective. A cell that is not kept, improved or doubted has a rule
-/// but no gain.
+/// Expected effect of the rules on a collective. A cell that is not kept, improved or doubted has a rule but no gain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Expectation {
     pub(crate) collective: Collective,
     /// Cells measured.
     pub(crate) cells: usize,
-    /// Cells that keep the builtin.
+    /// Cells that keep the default.
     pub(crate) kept: usize,
-    /// Cells that are faster than under the builtin.
+    /// Cells that are faster than by default.
     pub(crate) improved: usize,
     /// Cells with a rule and implausible times, which no number here includes.
     pub(crate) doubted: usize,
-    /// The gain over all other cells, with 1 for those that keep the builtin.
-    pub(crate) overall: Gain,
-    /// The cell with the largest gain, as text.
-    pub(crate) best: Option<String>,
+    /// The gain over all other cells, with 1 for those that keep the default. The lower end of its interval is no bound at the
+    /// level of the intervals, since the choices come from the same timings.
+    pub(crate) gain: LeafGain,
+    /// The cell with the largest gain; none if no cell gains.
+    pub(crate) best: Option<Cell>,
 }
 
-impl Gain {
-    fn over(findings: &Findings, cells: &[CellFinding]) -> Option<Self> {
-        let cells: Vec<&CellFinding> = cells.iter().filter(|cell| !findings.doubts(cell)).collect();
-        let gains = || cells.iter().map(|cell| expected(cell));
-        let lows: Option<Vec<f64>> =
-            cells.iter().map(|cell| cell.gain_in_use().map_or(Some(1.0), |it| it.low)).collect();
-        (!cells.is_empty()).then(|| Self {
-            mean: geometric_mean(gains()).unwrap_or(1.0),
-            cautious: lows.and_then(geometric_mean),
-            least: gains().fold(f64::INFINITY, f64::min),
-            most: gains().fold(0.0, f64::max),
-        })
-    }
-}
+/// The speedup of the default over itself.
+const NONE: Estimate = Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), level: 0.95, samples: 0 };
 
-/// The expected gain in a cell, corrected for selection; 1 if the builtin stays.
-fn expected(cell: &CellFinding) -> f64 {
-    cell.expectation_in_use().or(cell.gain_in_use().map(|gain| gain.point)).unwrap_or(1.0)
-}
-
-/// Returns true if sizes between two neighbours with rules have another rule than either, or none.
-pub(crate) fn has_hole((table, han): (&RuleTable, &HanRules), release: Release, one: Cell, next: Cell) -> bool {
-    let default = all_builtin();
-    let tuned = table.get(one.collective).unwrap_or(&default).get(one.ranks.0.into());
-    let steps = han.join(tuned, (one.collective, one.ranks), release);
-    let (from, to) = (one.lookup_bytes(release), next.lookup_bytes(release));
-    let ends = [steps.get(from), steps.get(to)];
-    let is_inner = |start: u64, rule: &CallRule| start > from && start < to && !ends.contains(&rule);
-    ends.iter().all(|rule| **rule != CallRule::default()) && steps.iter().any(|(start, _, rule)| is_inner(start, rule))
+/// The gain over cells that the timings for tuning let expect, corrected for selection; none if all times are implausible.
+fn expected_gain(findings: &Findings, expected: &Gains<'_>, cells: &[CellFinding]) -> Option<LeafGain> {
+    let sound = cells.iter().filter(|cell| !findings.doubts(cell));
+    LeafGain::over(sound.map(|cell| expected.get(cell.cell).speedup.unwrap_or(NONE)))
 }
 
 /// The measured sizes of every collective and communicator size, neighbours joined if they use the same candidate.
 pub(crate) fn stretches(findings: &Findings) -> Vec<Stretch> {
-    let in_use = |cell: &CellFinding| (cell.cell.collective, cell.cell.ranks, cell.candidate_in_use());
+    let expected = Gains::expected(findings);
     let stretch = |cells: &[CellFinding]| {
-        let (collective, ranks, by) = in_use(&cells[0]);
-        Stretch {
-            collective,
-            ranks,
-            first: cells[0].cell.bytes,
-            last: cells[cells.len() - 1].cell.bytes,
-            choice: cells[0].in_use,
-            by,
-            gain: if by == Candidate::Builtin { None } else { Gain::over(findings, cells) },
-        }
+        let by = cells[0].candidate_in_use();
+        let gain = expected_gain(findings, &expected, cells).filter(|_| by != Candidate::Builtin);
+        Stretch { first: cells[0].cell, last: cells[cells.len() - 1].cell, choice: cells[0].in_use, by, gain }
     };
     let joined = |a: &CellFinding, b: &CellFinding| {
-        in_use(a) == in_use(b) && !has_hole((&findings.table, &findings.han), findings.release, a.cell, b.cell)
+        is_same_communicator(a.cell, b.cell)
+            && a.candidate_in_use() == b.candidate_in_use()
+            && !expected.has_hole(a.cell, b.cell)
     };
     findings.cells.chunk_by(joined).map(stretch).collect()
 }
@@ -121,36 +79,34 @@ pub(crate) fn by_collective(findings: &Findings) -> impl Iterator<Item = &[CellF
 
 /// Returns the expected effect per collective, in the order of the findings.
 pub(crate) fn expectations(findings: &Findings) -> Vec<Expectation> {
-    by_collective(findings).map(|cells| expectation(findings, cells)).collect()
-}
-
-fn expectation(findings: &Findings, cells: &[CellFinding]) -> Expectation {
-    let (ruled, kept): (Vec<&CellFinding>, Vec<&CellFinding>) =
-        cells.iter().partition(|cell| cell.candidate_in_use() != Candidate::Builtin);
-    let (doubted, sound): (Vec<&CellFinding>, Vec<&CellFinding>) =
-        ruled.into_iter().partition(|cell| findings.doubts(cell));
-    let improved = sound.iter().filter(|cell| expected(cell) > 1.0).count();
-    let best = sound.iter().max_by(|a, b| expected(a).total_cmp(&expected(b)));
-    Expectation {
-        collective: cells[0].cell.collective,
-        cells: cells.len(),
-        kept: kept.len(),
-        improved,
-        doubted: doubted.len(),
-        overall: Gain::over(findings, cells).unwrap_or(Gain { mean: 1.0, cautious: None, least: 1.0, most: 1.0 }),
-        best: best.filter(|_| improved > 0).map(|cell| describe_place(cell.cell)),
-    }
+    let expected = Gains::expected(findings);
+    let point = |cell: &CellFinding| expected.get(cell.cell).speedup.map_or(1.0, |speedup| speedup.point);
+    let expectation = |cells: &[CellFinding]| {
+        let count = |is_wanted: &dyn Fn(&CellFinding) -> bool| cells.iter().filter(|cell| is_wanted(cell)).count();
+        let best = cells.iter().max_by(|a, b| point(a).total_cmp(&point(b))).filter(|best| point(best) > 1.0);
+        let none = LeafGain { mean: 1.0, interval: None, least: 1.0, most: 1.0 };
+        Expectation {
+            collective: cells[0].cell.collective,
+            cells: cells.len(),
+            kept: count(&|cell| cell.candidate_in_use() == Candidate::Builtin),
+            improved: count(&|cell| point(cell) > 1.0),
+            doubted: count(&|cell| findings.doubts(cell)),
+            gain: expected_gain(findings, &expected, cells).unwrap_or(none),
+            best: best.map(|best| best.cell),
+        }
+    };
+    by_collective(findings).map(expectation).collect()
 }
 
 impl Stretch {
-    /// Returns true if a cell is one of these sizes, or between them.
-    pub(crate) fn holds(&self, cell: &Cell) -> bool {
-        (cell.collective, cell.ranks) == (self.collective, self.ranks) && (self.first..=self.last).contains(&cell.bytes)
+    /// Its sizes, and all between them.
+    pub(crate) fn cells(&self) -> RangeInclusive<Cell> {
+        self.first..=self.last
     }
 
     /// The sizes, as `1 B to 4 KiB`; a dash if calls have none.
     pub(crate) fn sizes(&self) -> String {
-        sizes(self.collective, self.first, self.last)
+        sizes(self.first.collective, self.first.bytes, self.last.bytes)
     }
 }
 
@@ -165,27 +121,26 @@ pub(crate) fn sizes(collective: Collective, first: Bytes, last: Bytes) -> String
 
 /// The expected gains, a row for each collective.
 pub(crate) fn table(findings: &Findings) -> Table {
-    let row = |cells: &[CellFinding]| {
-        let Expectation { collective, cells: all, kept, improved, doubted, overall, best } =
-            expectation(findings, cells);
-        let is_known = kept + doubted < all;
-        let [mean, cautious] =
-            [Some(overall.mean), overall.cautious].map(|gain| gain.filter(|_| is_known).map_or("-".to_owned(), times));
-        let largest = best.map_or("-".to_owned(), |best| format!("{} ({best})", times(overall.most)));
-        let [all, improved, kept, doubted] = [all, improved, kept, doubted].map(|count| count.to_string());
-        [collective.to_string(), all, improved, kept, doubted, mean, cautious, largest]
+    let row = |it: Expectation| {
+        let is_known = it.kept + it.doubted < it.cells;
+        let [mean, cautious] = [Some(it.gain.mean), it.gain.interval.map(|(low, _)| low)]
+            .map(|gain| gain.filter(|_| is_known).map_or("-".to_owned(), times));
+        let best = |best| format!("{} ({})", times(it.gain.most), describe_place(best));
+        let [all, improved, kept, doubted] = [it.cells, it.improved, it.kept, it.doubted].map(|it| it.to_string());
+        let largest = it.best.map_or("-".to_owned(), best);
+        [it.collective.to_string(), all, improved, kept, doubted, mean, cautious, largest]
     };
     let heads = ["collective", "sizes:", "faster:", "default:", "implausible:", "mean:", "at lower ends:", "largest"];
-    Table::new(heads, by_collective(findings).map(row))
+    Table::new(heads, expectations(findings).into_iter().map(row))
 }
 
 /// The expected gains, and the reasons where there are none, for a terminal with this many columns.
 pub fn text(findings: &Findings, width: usize) -> String {
-    let none = by_collective(findings).filter(|cells| expectation(findings, cells).best.is_none());
-    let why = none.map(|cells| {
+    let none = by_collective(findings).zip(expectations(findings)).filter(|(_, it)| it.best.is_none());
+    let why = none.map(|(cells, it)| {
         let reasons = reasons(findings, cells).into_iter().filter(|(reason, _)| !reason.is_ruled);
         let why = tally(reasons.map(|(reason, cells)| (reason.why, cells)));
-        wrapped(width, &format!("{}: {why}", cells[0].cell.collective), "  ", "    ")
+        wrapped(width, &format!("{}: {why}", it.collective), "  ", "    ")
     });
     std::iter::once(table(findings).text(width)).chain(why.flatten()).collect::<Vec<_>>().join("\n")
 }
@@ -194,9 +149,8 @@ pub fn text(findings: &Findings, width: usize) -> String {
 mod tests {
     use collrules_record::findings::{PointFinding, Verdict};
     use collrules_record::reason::{KeepReason, Shortfall};
-    use collrules_record::{Cell, Estimate, HanRule};
+    use collrules_record::{Cell, Estimate, Ranks};
     use collrules_rules::Release;
-    use collrules_rules::steps::Steps;
 
     use super::*;
 
@@ -245,24 +199,6 @@ mod tests {
         assert_eq!(row(&found)[..5], ["scatter", "4", "1", "2", "0"]);
         found.cells.iter_mut().for_each(|cell| cell.in_use = Choice::BUILTIN);
         assert_eq!(row(&found).join(" "), "scatter 4 0 4 0 - - -");
-    }
-
-    #[test]
-    fn a_hole_in_either_file_is_one() {
-        let at = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(bytes) };
-        let holes = |rules: &[(u64, u64, HanRule)]| {
-            let mut own = Steps::constant(HanRule::Default);
-            rules.iter().for_each(|(first, end, rule)| own.set(*first, Some(*end), *rule));
-            let mut steps = Steps::constant(Steps::constant(HanRule::Default));
-            steps.set(8, Some(9), own);
-            let mut han = HanRules::default();
-            han.set(Collective::Bcast, steps);
-            has_hole((&RuleTable::default(), &han), Release::V5_0, at(8), at(512))
-        };
-        let simple = HanRule::Simple;
-        assert!(!holes(&[(8, 513, simple)]) && !holes(&[(8, 64, simple), (64, 513, HanRule::Delegate)]));
-        assert!(holes(&[(8, 64, simple), (65, 513, simple)]));
-        assert!(!holes(&[(8, 64, simple)]), "a size without a rule ends the range by itself");
     }
 
     /// Implausible times count as no gain.

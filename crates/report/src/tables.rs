@@ -3,6 +3,7 @@
 use std::io;
 
 use collrules_record::findings::{CellFinding, Findings, PointFinding};
+use collrules_record::tree::LeafGain;
 use collrules_record::{Cell, FormatVersion};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use crate::facts::{self, candidate_name};
 use crate::reasons::verdict;
 use crate::remarks::remarks;
-use crate::summary::{Expectation, Gain, expectations};
+use crate::summary::{Expectation, expectations};
 use crate::{Context, plain};
 
 /// The version of both formats that this version writes.
@@ -81,10 +82,10 @@ pub fn json(findings: &Findings, context: &Context<'_>) -> serde_json::Result<St
         })
     });
     let expectation = |one: &Expectation| {
-        let Gain { mean, cautious, least, most } = one.overall;
+        let LeafGain { mean, interval, least, most } = one.gain;
         json!({
             "collective": one.collective, "cells": one.cells, "in_use": one.cells - one.kept, "improved": one.improved,
-            "doubted": one.doubted, "gain": mean, "gain_at_lower_ends": cautious, "least": least, "most": most,
+            "doubted": one.doubted, "gain": mean, "gain_at_lower_ends": interval.map(|(low, _)| low), "least": least, "most": most,
         })
     };
     let facts = context.manifest.map(facts::provenance).unwrap_or_default();

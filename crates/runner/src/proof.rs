@@ -403,7 +403,7 @@ mod tests {
         let path = scratch.path().join("rules");
         let text = emit::write(table, &Notes::default(), written).expect("no hazards");
         std::fs::write(&path, &text).expect("writes");
-        let file = RulesFile { path, text: text.into_bytes(), table: table.clone() };
+        let file = RulesFile { table: table.clone(), ..RulesFile::of_tuned(path, text.into_bytes()) };
         let tuning = Tuning { tuned: Some(file), ..Tuning::default() };
         let cells: Vec<Cell> = table
             .collectives()

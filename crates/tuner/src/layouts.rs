@@ -15,7 +15,7 @@ use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement
 use collrules_rules::Collective;
 
 use crate::evidence::{Basis, JudgedPoint};
-use crate::statistics::{Score, weighted_mean};
+use crate::statistics::Score;
 use crate::terms::Terms;
 use crate::verdict::{JudgedCell, decide_again, is_harmless};
 
@@ -147,7 +147,8 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> O
         };
         points.iter().map(of).sum::<Option<f64>>().map(f64::exp)
     };
-    let time = weighted_mean(points.iter().map(|(view, point)| (view.weight, Some(point.finding.time))))?;
+    let times = points.iter().map(|(view, point)| (view.weight, point.finding.time));
+    let time = Estimate::product_of_independent(times)?;
     let mut judged = JudgedPoint::new(candidate, time);
     judged.finding.stalls = points.iter().find_map(|(_, point)| point.finding.stalls);
     if candidate == Candidate::Builtin {
@@ -155,10 +156,11 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> O
     }
     let others = || points.iter().filter(|(view, _)| !view.is_builtin(candidate));
     let one = Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), ..time };
-    let gains = points
-        .iter()
-        .map(|(view, point)| (view.weight, if view.is_builtin(candidate) { Some(one) } else { point.finding.gain }));
-    judged.finding.gain = weighted_mean(gains);
+    let gain = |(view, point): &(&LayoutView<'_>, &JudgedPoint)| {
+        Some((view.weight, if view.is_builtin(candidate) { one } else { point.finding.gain? }))
+    };
+    let gains: Option<Vec<(f64, Estimate)>> = points.iter().map(gain).collect();
+    judged.finding.gain = gains.and_then(Estimate::product_of_independent);
     judged.finding.expected = mean(|point| point.finding.expected);
     judged.cautious = mean(|point| point.cautious);
     judged.basis = basis(&points, candidate);

@@ -11,7 +11,7 @@ use collrules_record::policy::Assumptions;
 use collrules_record::profile::weight::lookup_span;
 use collrules_record::reason::KeepReason;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{Candidate, Cell, HanRules, Ranks};
+use collrules_record::{Candidate, Cell, Estimate, HanRules, Ranks};
 use collrules_rules::hazard::RankRange;
 use collrules_rules::metric::metric;
 use collrules_rules::steps::{Steps, earlier, within};
@@ -204,13 +204,10 @@ pub fn withdraw(cells: &[Cell], kept: &[Cell], rules: &RuleSet) -> Vec<RevertedR
 /// Returns true if fresh launches confirm one choice for all sizes: it is faster in geometric mean, and no size is
 /// slower. Since sizes share noise, their mean is no more certain than a single one.
 fn is_confirmed_for_all(cells: &[&ValidatedCell], criteria: ValidationCriteria) -> bool {
-    let mean = |value: &dyn Fn(&ValidatedCell) -> f64| {
-        (cells.iter().map(|cell| value(cell).ln()).sum::<f64>() / cells.len() as f64).exp()
-    };
     let slower = cells.iter().any(|cell| cell.verdict == Outcome::Slower);
     let faster = cells.iter().all(|cell| cell.verdict == Outcome::Faster);
-    let least = mean(&|cell| cell.speedup.low.unwrap_or(0.0));
-    faster || !slower && least > 1.0 && mean(&|cell| cell.speedup.point) >= 1.0 + criteria.min_difference
+    let gains = |mean: Estimate| mean.low.is_some_and(|low| low > 1.0) && mean.point >= 1.0 + criteria.min_difference;
+    faster || !slower && Estimate::geometric_mean(cells.iter().map(|cell| cell.speedup)).is_some_and(gains)
 }
 
 /// Verdict on a compared size.

@@ -1,6 +1,6 @@
 //! The result of a rules file in fresh launches: in the calls that decide on its rules, and in other calls.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::Condition;
@@ -11,7 +11,6 @@ use collrules_record::{CallRule, Cell, Estimate, HanRule};
 use collrules_rules::Choice;
 
 use crate::comparison::{ArmDemand, Compared, SubjectResult, class, decide};
-use crate::statistics::weighted_mean;
 
 /// Properties of a cell that are known before the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,10 +76,11 @@ fn fill_holes(cells: &mut [ValidatedCell], min_difference: f64) {
     let before = cells.to_vec();
     let holes = before.windows(3).zip(cells.iter_mut().skip(1)).filter(|(around, _)| is_hole(around));
     for (around, hole) in holes {
-        let weighed = around.iter().zip([0.25, 0.5, 0.25]).map(|(cell, weight)| (weight, Some(cell.speedup)));
-        let mean = weighted_mean(weighed).filter(|mean| mean.low.is_some_and(|low| low > 1.0));
-        if let Some(mean) = mean.filter(|mean| mean.point >= 1.0 + min_difference) {
-            hole.speedup = Estimate { samples: hole.speedup.samples, ..mean };
+        let weights = [0.25, 0.5, 0.25];
+        let speedups = weights.into_iter().zip(around.iter().map(|cell| cell.speedup));
+        let Some(Estimate { point, low, high, .. }) = Estimate::product_of_powers(speedups) else { continue };
+        if low.is_some_and(|low| low > 1.0) && point >= 1.0 + min_difference {
+            hole.speedup = Estimate { point, low, high, ..hole.speedup };
             hole.verdict = Outcome::Faster;
         }
     }
@@ -113,8 +113,7 @@ pub fn describe_check(
         |it: &SubjectResult| it.subject.condition() == Some(condition) && it.demand == ArmDemand::ExcludeLoss;
     let must_exclude = compared.of(arm).is_some_and(|result| result.subjects.iter().any(must_exclude));
     let round = describe_subjects(compared, arm, condition, &known, outcome);
-    let tried = round.cells.iter().map(|it| it.cell).chain(round.failed.iter().map(|it| it.cell));
-    let tried: BTreeSet<Cell> = tried.collect();
+    let tried = round.known();
     let untried = ruled.iter().copied().filter(|cell| !tried.contains(cell)).collect();
     Check { condition, round, max_loss, must_exclude, untried }
 }
@@ -138,14 +137,14 @@ fn reach_of_phases(differences: &[f64], level: f64) -> f64 {
 /// the stretches are apart, and contain the variance between stretches, pooled over a class of sizes. What was faster remains so
 /// if the later stretch points to a gain, and both together show one; differences of less than 1 us have to be shown in both.
 pub fn add_stretch(round: &mut Round, later: &Round, criteria: ValidationCriteria) {
-    let again = |cell: &ValidatedCell| later.cells.iter().find(|again| again.cell == cell.cell);
+    let again: BTreeMap<Cell, &ValidatedCell> = later.cells.iter().map(|again| (again.cell, again)).collect();
     let mut differences: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    for (cell, again) in round.cells.iter().filter_map(|cell| Some((cell, again(cell)?))) {
+    for (cell, again) in round.cells.iter().filter_map(|cell| Some((cell, again.get(&cell.cell)?))) {
         let difference = (cell.speedup.point / again.speedup.point).ln();
         differences.entry(class(cell.cell.bytes)).or_default().push(difference);
     }
     for cell in &mut round.cells {
-        let Some(again) = again(cell) else { continue };
+        let Some(again) = again.get(&cell.cell) else { continue };
         let phases = reach_of_phases(&differences[&class(cell.cell.bytes)], cell.speedup.level);
         let is_large = |it: &ValidatedCell| (it.without.point - it.with.point).abs() >= PHASE;
         let is_large = is_large(cell) && is_large(again);
@@ -173,7 +172,7 @@ pub(crate) fn excludes_loss(speedup: Estimate, criteria: ValidationCriteria) -> 
 }
 
 fn mean_of_stretches(one: Estimate, other: Estimate, phases: f64) -> Estimate {
-    let mean = weighted_mean([one, other].map(|it| (0.5, Some(it)))).unwrap_or(one);
+    let mean = Estimate::product_of_independent([one, other].map(|it| (0.5, it))).unwrap_or(one);
     let apart = (one.point / other.point).ln().abs() / 2.0;
     let factor = mean.low.map(|low| (mean.point / low).ln().max(apart).max(phases).exp());
     let (low, high) = (factor.map(|factor| mean.point / factor), factor.map(|factor| mean.point * factor));

@@ -80,6 +80,10 @@ pub(crate) struct Reverted {
     pub(crate) ranges: Vec<RevertedRange>,
     /// Sizes without a clear result whose rule stays.
     pub(crate) carried: Vec<Cell>,
+    /// Sizes whose rule was removed now, after launches.
+    pub(crate) tried: Vec<Cell>,
+    /// The same without launches.
+    pub(crate) untried: Vec<Cell>,
 }
 
 /// A tuning in force: rules, components and settings that act on calls.
@@ -119,8 +123,7 @@ impl<'a> InForce<'a> {
                 let rules = table.get(*collective);
                 rules.is_some_and(|steps| *steps.get(ranks.0.into()) != Steps::constant(Choice::BUILTIN))
             };
-            let file = self.tuning.tuned.as_ref();
-            file.is_some_and(|file| is_ruled(&file.table) || file.tables_of_layouts().iter().any(is_ruled))
+            self.tuning.tuned.as_ref().is_some_and(|file| file.all_tables().any(is_ruled))
         };
         self.placement.inside_han(cell).into_iter().filter(is_ruled).collect()
     }

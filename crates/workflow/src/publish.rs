@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_record::comparison::Stage;
+use collrules_record::conduct::add_trials;
 use collrules_record::experiment::DEFAULT_BUDGET;
 use collrules_record::findings::{self, Findings};
 use collrules_record::options::Request;
@@ -246,17 +247,16 @@ impl Published {
     /// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones. Sizes
     /// between those of the grid have none: they lie where algorithms change.
     pub(crate) fn weights(&self) -> CellWeights {
-        let manifest = self.manifest.as_ref();
-        let known = manifest.map(|manifest| &manifest.experiment.grid.weights[..]).unwrap_or_default();
-        let time =
-            |cell: Cell| known.iter().filter(|weight| weight.cell == cell).map(|weight| weight.time.0).sum::<f64>();
-        let grid = |cell: Cell| {
-            let is_planned =
-                manifest.is_none_or(|manifest| manifest.plan.cells.iter().any(|planned| planned.cell == cell));
-            f64::from(u8::from(is_planned))
-        };
         let cells = self.findings.cells.iter().map(|cell| cell.cell);
-        cells.map(|cell| (cell, if known.is_empty() { grid(cell) } else { time(cell) })).collect()
+        let Some(manifest) = &self.manifest else { return cells.map(|cell| (cell, 1.0)).collect() };
+        let known: CellWeights = match &manifest.experiment.grid.weights[..] {
+            [] => manifest.plan.cells.iter().map(|planned| (planned.cell, 1.0)).collect(),
+            of_programs => of_programs.iter().fold(CellWeights::new(), |mut all, weight| {
+                *all.entry(weight.cell).or_default() += weight.time.0;
+                all
+            }),
+        };
+        cells.map(|cell| (cell, known.get(&cell).copied().unwrap_or_default())).collect()
     }
 
     /// Returns true if a search for settings chose some.
@@ -344,7 +344,12 @@ impl Published {
 
     /// State and speedup of each size under the whole tuning.
     pub fn gains(&self) -> Gains<'_> {
-        Gains::new(&self.findings, self.validation.as_ref(), self.settings.as_ref(), self.tuning.as_ref())
+        self.gains_with(self.settings.as_ref())
+    }
+
+    /// State and speedup of each size under the rules with these settings, or the rules alone.
+    fn gains_with<'a>(&'a self, settings: Option<&'a SettingsFindings>) -> Gains<'a> {
+        Gains::new(&self.findings, self.validation.as_ref(), settings, self.tuning.as_ref())
     }
 
     /// Evidence of the verdict, with these settings or for the rules alone.
@@ -352,7 +357,8 @@ impl Published {
         let lines = self.run.clock().unwrap_or_default();
         Context {
             manifest: self.manifest.as_ref(),
-            tuning: self.tuning.clone(),
+            gains: self.gains_with(settings),
+            rules: self.gains_with(None),
             validation: self.validation.as_ref(),
             open_layouts: self.open_layouts(),
             settings,
@@ -484,16 +490,14 @@ impl Published {
     pub fn add_results(&self) -> Findings {
         let mut findings = self.findings.clone();
         self.gains().confirm(&mut findings.tree);
-        for conduct in &mut findings.conduct {
-            conduct.trials = self.validation.as_ref().map(|it| conduct.list_trials(it)).unwrap_or_default();
-        }
+        findings.conduct.iter_mut().for_each(|conduct| conduct.trials.clear());
+        self.validation.iter().for_each(|validation| add_trials(&mut findings.conduct, validation));
         findings
     }
 
     /// The comments at the top of the rules file, whatever became of its rules under settings.
     pub fn comments(&self) -> Vec<String> {
-        let alone = Gains::new(&self.findings, self.validation.as_ref(), None, self.tuning.as_ref());
-        conduct::comments(&self.add_results(), &alone)
+        conduct::comments(&self.add_results(), &self.gains_with(None))
     }
 
     /// Writes at the top of the activating files whether the tuning is confirmed, and in the rules file its results in

@@ -1,7 +1,6 @@
 //! Doubts about a run's numbers, by what was measured.
 
 use collrules_record::clock::{ClockFact, ClockLine};
-use collrules_record::estimate::median;
 use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
 use collrules_report::gains::Gains;
@@ -10,8 +9,8 @@ use collrules_tuner::results::limitation::PoorData;
 /// Ratio of barrier times between launches above which other work on the machine is likely.
 const BARRIERS: f64 = 1.5;
 
-/// Difference that fresh launches should detect in at least half of the sizes.
-const RESOLUTION: f64 = 1.1;
+/// Difference, as a share, that fresh launches should detect in at least half of the sizes.
+const RESOLUTION: f64 = 0.1;
 
 /// Share of sizes that nothing acts on, and number of them, from which on their differences are not chance.
 const CONTROLS: (f64, usize) = (0.1, 3);
@@ -27,10 +26,11 @@ pub(crate) fn doubts(clock: &[ClockLine], validation: Option<&Validation>) -> Ve
     if let Some(validation) = validation {
         let round = &validation.round;
         doubts.extend(of_round(round));
-        doubts.extend(undecided(validation));
+        let gains = Gains::of_comparison(validation);
+        doubts.extend(undecided(&gains));
         // Jobs that take turns share the phases of the machine.
         let barriers = barriers.filter(|_| round.apart.is_some());
-        doubts.extend(barriers.and_then(|(least, most)| below(validation, round, most.0 - least.0)));
+        doubts.extend(barriers.and_then(|(least, most)| below(&gains, round, most.0 - least.0)));
     }
     doubts
 }
@@ -51,22 +51,18 @@ fn uneven(barriers: impl Iterator<Item = f64>) -> Option<(Seconds, Seconds)> {
 
 /// Doubt about wide intervals of fresh launches.
 fn blurred(round: &Round) -> Option<PoorData> {
-    let widths = round.cells.iter().filter_map(|cell| Some((cell.speedup.high? / cell.speedup.low?).sqrt()));
-    let mut widths: Vec<f64> = widths.filter(|width| width.is_finite()).collect();
-    let width = median(&mut widths).filter(|width| *width > RESOLUTION)?;
-    Some(PoorData::Blurred(width - 1.0))
+    round.resolution().filter(|difference| *difference > RESOLUTION).map(PoorData::Blurred)
 }
 
 /// Doubt about a comparison that decides little.
-fn undecided(validation: &Validation) -> Option<PoorData> {
-    let fates = Gains::of_comparison(validation).fates();
+fn undecided(gains: &Gains<'_>) -> Option<PoorData> {
+    let fates = gains.fates();
     let tried = fates.confirmed + fates.dropped + fates.undecided;
     (2 * fates.undecided > tried).then_some(PoorData::Undecided(fates.undecided, tried))
 }
 
 /// Doubt about gains that are smaller than the phases of the machine.
-fn below(validation: &Validation, round: &Round, spread: f64) -> Option<PoorData> {
-    let gains = Gains::of_comparison(validation);
+fn below(gains: &Gains<'_>, round: &Round, spread: f64) -> Option<PoorData> {
     let is_confirmed = |cell: &&ValidatedCell| gains.get(cell.cell).state.is_confirmed();
     let confirmed: Vec<&ValidatedCell> = round.cells.iter().filter(is_confirmed).collect();
     let below = confirmed.iter().filter(|cell| cell.without.point - cell.with.point < spread).count();

@@ -24,7 +24,8 @@ pub(crate) fn decide(run: &RunDir, findings: &Findings, pins: &Settings) -> Resu
         [] => emit::classic(&findings.table, &notes, accepted)?,
         layout_rules => emit::json_with_layouts(&findings.table, layout_rules, &notes, accepted)?,
     };
-    let tuned = RulesFile { path: run.file(rundir::RULES), text: text.into_bytes(), table: findings.table.clone() };
+    let file = RulesFile::of_tuned(run.file(rundir::RULES), text.into_bytes());
+    let tuned = RulesFile { table: findings.table.clone(), ..file };
     Ok(Tuning {
         tuned: Some(tuned),
         han: decide_han(run, findings)?,
@@ -46,7 +47,7 @@ fn decide_han(run: &RunDir, findings: &Findings) -> Result<Option<RulesFile<han:
     let table = findings.han.to_han();
     let text = han::write(&table, &header)
         .map_err(|error| WorkflowError::Input(format!("HAN's rules file cannot be written: {error}")))?;
-    Ok(Some(RulesFile { path: run.file(rundir::HAN), text: text.into_bytes(), table }))
+    Ok(Some(RulesFile { table, ..RulesFile::of_han(run.file(rundir::HAN), text.into_bytes()) }))
 }
 
 /// Digits of a digest in the name of a file.

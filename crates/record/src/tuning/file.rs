@@ -1,5 +1,6 @@
 //! A rules file of a tuning: its place, its text, and the meaning of the text.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ pub struct RulesFile<T> {
     pub text: Vec<u8>,
     /// The meaning of the text to one version of Open MPI.
     pub table: T,
+    /// The meaning of a JSON file for each distribution of communicators over nodes, if it tells them apart.
+    pub layouts: BTreeMap<Distribution, T>,
 }
 
 /// Reason why a tuning cannot be read.
@@ -87,8 +90,11 @@ impl<T: Clone> RulesFile<T> {
 impl RulesFile<RuleTable> {
     /// A file of coll/tuned, as the newest version that accepts it reads it.
     pub fn of_tuned(path: PathBuf, text: Vec<u8>) -> Self {
-        let table = newest(&text).map(|file| file.to_table()).unwrap_or_default();
-        Self { path, text, table }
+        let file = newest(&text);
+        let table = file.as_ref().map(Loaded::to_table).unwrap_or_default();
+        let file = file.filter(|file| file.format == Format::Json && file.names_layouts());
+        let layouts = |file: Loaded| Distribution::ALL.map(|it| (it, file.to_table_for(it))).into();
+        Self { path, text, table, layouts: file.map(layouts).unwrap_or_default() }
     }
 
     /// The file as a version reads it.
@@ -113,21 +119,17 @@ impl RulesFile<RuleTable> {
 
     /// Returns true if there is a rule for a collective, in any layout.
     pub fn rules_anywhere(&self, collective: Collective) -> bool {
-        let mut tables = self.tables_of_layouts().into_iter().chain([self.table.clone()]);
-        tables.any(|table| table.get(collective).is_some())
+        self.all_tables().any(|table| table.get(collective).is_some())
     }
 
     /// The meaning for communicators with this distribution over nodes.
-    pub fn table_for(&self, distribution: Distribution) -> RuleTable {
-        let file = newest(&self.text).filter(|file| file.format == Format::Json && file.names_layouts());
-        file.map_or_else(|| self.table.clone(), |file| file.to_table_for(distribution))
+    pub fn table_for(&self, distribution: Distribution) -> &RuleTable {
+        self.layouts.get(&distribution).unwrap_or(&self.table)
     }
 
-    /// The meaning of a JSON file for each arrangement of communicators on nodes that it distinguishes.
-    pub fn tables_of_layouts(&self) -> Vec<RuleTable> {
-        let file = newest(&self.text).filter(|file| file.format == Format::Json && file.names_layouts());
-        let tables = |file: Loaded| Distribution::ALL.map(|distribution| file.to_table_for(distribution)).to_vec();
-        file.map(tables).unwrap_or_default()
+    /// The shared meaning, and that for each distribution over nodes if there are several.
+    pub fn all_tables(&self) -> impl Iterator<Item = &RuleTable> {
+        std::iter::once(&self.table).chain(self.layouts.values())
     }
 }
 
@@ -169,7 +171,7 @@ impl RulesFile<han::HanTable> {
         let accepted = |version: Behaviour| han::load(&text, &version).ok();
         let newest = Behaviour::distinct().into_iter().rev().find_map(accepted);
         let table = newest.map(|file| file.to_table()).unwrap_or_default();
-        Self { path, text, table }
+        Self { path, text, table, layouts: BTreeMap::new() }
     }
 
     /// The file as a version reads it.

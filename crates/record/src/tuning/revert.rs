@@ -35,6 +35,7 @@ impl Tuning {
             let notes = Notes { header: header(RULES), ..Notes::default() };
             // Hazards of the file are its author's.
             file.text = write(&file.table, &notes, file.format())?.into_bytes();
+            file.layouts.clear();
         }
         if let Some(file) = &mut reverted.han {
             file.text = han::write(&file.table, &header(HAN)).map_err(TuningError::EmitHan)?.into_bytes();

@@ -14,7 +14,7 @@ use super::strip;
 use crate::cells::table;
 use crate::document::{Block, Fill, Heatmap, Section, Tile, legend, plots, prose, ratios};
 use crate::facts::{self, candidate_name};
-use crate::gains::{CellGain, Gains, SizeState};
+use crate::gains::{CellGain, Gains, SizeState, cells_of};
 use crate::plot::{Axis, COLOURS, Curves, Entry, Line, Mark, Picture, Reading, Stroke, X};
 use crate::reasons::{self, ChoiceReason, reasons};
 use crate::summary::{Stretch, by_collective, stretches};
@@ -34,9 +34,12 @@ fn plot_size(plots: usize) -> (u32, u32) {
 
 /// A part for each collective, those with the largest speedups first and those without a rule last.
 pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
-    let axis = strip::axis(gains);
-    let mut parts: Vec<(Option<f64>, Section)> =
-        by_collective(findings).map(|cells| part(findings, cells, gains, axis.as_ref())).collect();
+    let (axis, stretches) = (strip::axis(gains), stretches(findings));
+    let mut stretches = stretches.chunk_by(|a, b| a.first.collective == b.first.collective);
+    let mut parts: Vec<(Option<f64>, Section)> = by_collective(findings)
+        .zip(&mut stretches)
+        .map(|(cells, stretches)| part(findings, (cells, stretches), gains, axis.as_ref()))
+        .collect();
     parts.sort_by(|(a, _), (b, _)| b.unwrap_or(f64::MIN).total_cmp(&a.unwrap_or(f64::MIN)));
     let is_ruled = parts.iter().any(|(speedup, _)| speedup.is_some());
     let overview = is_ruled.then(|| Block::drawing(strip::overview(gains, axis.as_ref())));
@@ -44,12 +47,17 @@ pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
 }
 
 /// The part of these cells, which are all of a collective, with its speedup; none if no size has a rule.
-fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Option<&Axis>) -> (Option<f64>, Section) {
+fn part(
+    findings: &Findings,
+    (cells, stretches): (&[CellFinding], &[Stretch]),
+    gains: &Gains<'_>,
+    axis: Option<&Axis>,
+) -> (Option<f64>, Section) {
     let collective = cells[0].cell.collective;
     let (palette, places) = (Palette::from_cells(cells), Places::from_cells(cells.iter().map(|cell| cell.cell)));
     let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
     let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.is_changed());
-    let mean = gains.mean(|cell| cell.collective == collective);
+    let mean = gains.mean(cells_of(collective));
     let had_rule = gains.of_collective(collective).any(|(_, gain)| gain.had_rule());
     let strips = if had_rule { strip::strips(gains, axis, collective) } else { String::new() };
     let summary = format!(
@@ -72,7 +80,7 @@ fn part(findings: &Findings, cells: &[CellFinding], gains: &Gains<'_>, axis: Opt
     ];
     blocks.extend([
         Block::open("", "Times", times),
-        Block::open("", "Decisions", vec![drawn.decisions()]),
+        Block::open("", "Decisions", vec![drawn.decisions(stretches)]),
         Block::section("", "Crossovers", vec![Block::table(CROSSOVERS, crossovers)]),
         Block::section("", "All sizes as timed for tuning", vec![table(findings, cells)]),
     ]);
@@ -171,20 +179,19 @@ impl Drawn<'_> {
     }
 
     /// The choice for each range of sizes.
-    fn decisions(&self) -> Block {
-        let own = stretches(self.findings).into_iter().filter(|stretch| stretch.collective == self.collective);
-        let row = |stretch: Stretch| {
-            let speedup = self.gains.mean(|cell| stretch.holds(cell)).map(ratio).unwrap_or_default();
-            [stretch.ranks.to_string(), stretch.sizes(), self.name(stretch.by), speedup]
+    fn decisions(&self, stretches: &[Stretch]) -> Block {
+        let row = |stretch: &Stretch| {
+            let speedup = self.gains.mean(stretch.cells()).map(ratio).unwrap_or_default();
+            [stretch.first.ranks.to_string(), stretch.sizes(), self.name(stretch.by), speedup]
         };
-        Block::table(["ranks:", "message sizes", "algorithm", "speedup"], own.map(row))
+        Block::table(["ranks:", "message sizes", "algorithm", "speedup"], stretches.iter().map(row))
     }
 
     /// A map with one tile per cell: its colour, what is written on it, and what is said first at the pointer.
     fn map(&self, caption: String, tile: impl Fn(&CellFinding) -> (Fill, String, String)) -> Heatmap {
         let tile = |ranks: &Ranks, bytes: &Bytes| {
-            let here = |cell: &&CellFinding| (cell.cell.ranks, cell.cell.bytes) == (*ranks, *bytes);
-            let cell = self.cells.iter().find(here)?;
+            let place = self.cells.binary_search_by_key(&(*ranks, *bytes), |it| (it.cell.ranks, it.cell.bytes));
+            let cell = &self.cells[place.ok()?];
             let (fill, text, first) = tile(cell);
             Some(Tile { fill, text, note: format!("{}: {first}{}", cell.cell, self.times(cell)) })
         };

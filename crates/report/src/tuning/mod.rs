@@ -16,12 +16,10 @@ use collrules_record::Manifest;
 use collrules_record::findings::Findings;
 use collrules_record::remark::Remark;
 use collrules_record::settings::SettingsFindings;
-use collrules_record::validation::Validation;
 use collrules_rules::words::{counted, listed, some};
 
 use crate::context::Context;
 use crate::document::{Block, Document, Section};
-use crate::gains::Gains;
 use crate::outcome::{TuningVerdict, VerdictWord};
 use crate::quality::describe_doubts;
 use crate::validation::{compared_cells, rows, sentences};
@@ -30,11 +28,11 @@ use crate::{conduct, facts, layouts, outcome, remarks, settings, summary, tree};
 
 /// The report of a tuning.
 pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
-    let gains = context.gains(findings);
+    let gains = &context.gains;
     let TuningVerdict { word, why } = outcome::tuning_verdict(findings, context);
     let is_confirmed = word == VerdictWord::Confirmed;
     let overall = gains.overall().map(|(speedup, over)| format!("{} {over}", ratio(speedup)));
-    let mut blocks = collective::parts(findings, &gains);
+    let mut blocks = collective::parts(findings, gains);
     let next: Vec<String> = context.next.iter().cloned().collect();
     let title = match word {
         _ if next.is_empty() => "Quality of the data",
@@ -42,7 +40,7 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
         _ => "Install it",
     };
     blocks.push(Block::open("next", title, vec![quality(findings, context), Block::Commands(next)]));
-    blocks.extend(parts(findings, context, &gains));
+    blocks.extend(parts(findings, context));
     Document {
         subject: subject(findings),
         simulated: findings.simulated,
@@ -55,14 +53,15 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
             VerdictWord::NotConfirmed => "open",
             VerdictWord::Undecided | VerdictWord::NoDifference => "level",
         },
-        answer: answer(context, &gains, overall, (!is_confirmed).then_some(why)),
+        answer: answer(context, overall, (!is_confirmed).then_some(why)),
         origin: place(findings, context),
         blocks,
     }
 }
 
 /// The reason why a tuning is not confirmed, what keeps the default, and doubts.
-fn answer(context: &Context<'_>, gains: &Gains<'_>, overall: Option<String>, why: Option<String>) -> Vec<String> {
+fn answer(context: &Context<'_>, overall: Option<String>, why: Option<String>) -> Vec<String> {
+    let gains = &context.gains;
     let mut sentences = Vec::new();
     if let Some(why) = why {
         let origin =
@@ -95,10 +94,9 @@ fn subject(findings: &Findings) -> String {
 }
 
 /// Returns true if settings are the largest number of a tuning.
-fn leads(found: &SettingsFindings, findings: &Findings, context: &Context<'_>) -> bool {
+fn leads(found: &SettingsFindings, context: &Context<'_>) -> bool {
     let settings = found.chosen().or(found.finalists.first()).map_or(1.0, |finalist| finalist.speedup.point);
-    let rules = Gains::new(findings, context.validation, None, None).overall();
-    settings > rules.map_or(1.0, |(speedup, _)| speedup.point)
+    settings > context.rules.overall().map_or(1.0, |(speedup, _)| speedup.point)
 }
 
 /// Hosts that the head of a report names.
@@ -137,7 +135,8 @@ fn quality(findings: &Findings, context: &Context<'_>) -> Block {
 }
 
 /// Folded parts of a page.
-fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<Block> {
+fn parts(findings: &Findings, context: &Context<'_>) -> Vec<Block> {
+    let gains = &context.gains;
     let expected = match gains.round {
         Some(_) => Block::section(
             "gains",
@@ -156,11 +155,11 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
         Block::Section(Section {
             id: "settings".to_owned(),
             title: "Settings".to_owned(),
-            open: context.settings.is_some_and(|found| leads(found, findings, context)),
+            open: context.settings.is_some_and(|found| leads(found, context)),
             blocks: context.settings.map_or_else(Vec::new, settings::blocks),
             ..Section::default()
         }),
-        Block::section("validation", "Validation in fresh launches", validation(findings, context.validation, gains)),
+        Block::section("validation", "Validation in fresh launches", validation(findings, context)),
         Block::section("conduct", "The rules in programs", vec![conduct::table(findings)]),
         Block::section("layouts", "Gains and losses of each layout", vec![layouts::table(findings)]),
         Block::section("han", "HAN's rules file", vec![facts::handover(findings)]),
@@ -171,15 +170,15 @@ fn parts(findings: &Findings, context: &Context<'_>, gains: &Gains<'_>) -> Vec<B
     ]
 }
 
-fn validation(findings: &Findings, validation: Option<&Validation>, gains: &Gains<'_>) -> Vec<Block> {
-    let Some(validation) = validation else { return Vec::new() };
+fn validation(findings: &Findings, context: &Context<'_>) -> Vec<Block> {
+    let Some(validation) = context.validation else { return Vec::new() };
     vec![
-        Block::List(sentences(validation)),
+        Block::List(sentences(validation, &context.rules)),
         rows::numbers(validation),
         Block::open(
             "",
             "Sizes that were slower, failed, or lost their rule",
-            vec![rows::telling(findings, validation, gains)],
+            vec![rows::telling(findings, validation, &context.gains)],
         ),
         Block::section("", "All sizes of the last comparison", compared_cells(&validation.round, findings.release)),
     ]
@@ -224,11 +223,12 @@ mod tests {
     use collrules_record::findings::{CellFinding, Statistic, Verdict};
     use collrules_record::reason::{KeepReason, Shortfall};
     use collrules_record::units::Seconds;
-    use collrules_record::validation::Outcome;
+    use collrules_record::validation::{Outcome, Validation};
     use collrules_record::{Candidate, Estimate};
     use collrules_rules::{Choice, Collective, Release};
 
     use super::*;
+    use crate::gains::Gains;
     use crate::outcome::tuning_verdict;
     use crate::validation::fixture::validation as compared;
 
@@ -307,7 +307,8 @@ mod tests {
         if is_ruled {
             findings.parameters.insert("coll_han_priority".to_owned(), "0".to_owned());
         }
-        let report = document(&findings, &Context { validation, ..Context::default() });
+        let gains = Gains::new(&findings, validation, None, None);
+        let report = document(&findings, &Context { validation, gains, ..Context::default() });
         assert!(!report.subject.contains("2026"), "titles have no time stamps");
         report
     }

@@ -14,6 +14,7 @@ use collrules_rules::{Release, registry};
 
 use crate::cells::{SideBySide, side_by_side};
 use crate::document::{Block, Document};
+use crate::gains::Gains;
 
 pub use sentences::sentences;
 
@@ -22,7 +23,7 @@ pub fn document(validation: &Validation, release: Release) -> Document {
     let compared = compared_cells(&validation.round, release);
     Document {
         subject: "validation in fresh launches".to_owned(),
-        answer: sentences(validation),
+        answer: sentences(validation, &Gains::of_comparison(validation)),
         blocks: compared.into_iter().chain([rows::numbers(validation)]).collect(),
         ..Document::default()
     }

@@ -1,6 +1,5 @@
 //! Tables of a validation.
 
-use collrules_record::estimate::median;
 use collrules_record::findings::Findings;
 use collrules_record::validation::{FailedCell, Outcome, ValidatedCell, Validation};
 use collrules_rules::registry;
@@ -18,9 +17,7 @@ pub(crate) fn numbers(validation: &Validation) -> Block {
     let ruled = |outcome| count(&|cell| cell.is_ruled() && cell.verdict == outcome).to_string();
     let left = round.cells.iter().filter(|cell| !cell.control && !round.repaired.contains(&cell.cell));
     let lowest = left.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point));
-    let width = |cell: &ValidatedCell| Some((cell.speedup.high? / cell.speedup.low?).sqrt());
-    let mut widths: Vec<f64> = round.cells.iter().filter_map(width).filter(|width| width.is_finite()).collect();
-    let visible = median(&mut widths).map_or("-".to_owned(), |width| percent(width - 1.0));
+    let visible = round.resolution().map_or("-".to_owned(), percent);
     let same = percent(criteria.same_within.max(criteria.min_difference));
     let rows = [
         ("version of Open MPI", validation.version.to_string()),

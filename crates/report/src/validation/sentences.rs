@@ -6,23 +6,22 @@ use collrules_record::Cell;
 use collrules_record::validation::{Check, FailedCell, ValidatedCell, Validation};
 use collrules_rules::words::counted;
 
-use crate::gains::{Gains, SizeState};
+use crate::gains::Gains;
 use crate::outcome::rules_verdict;
 use crate::words::{percent, ratio, times};
 
-/// The outcome in whole sentences, the verdict first.
-pub fn sentences(validation: &Validation) -> Vec<String> {
+/// The outcome in whole sentences, the verdict first; `gains` are those of the rules.
+pub fn sentences(validation: &Validation, gains: &Gains<'_>) -> Vec<String> {
     let round = &validation.round;
-    let gains = Gains::of_comparison(validation);
-    let ruled = gains.count(SizeState::has_rule);
-    let speedup = gains.mean(|_| true).map(|speedup| {
+    let ruled = gains.iter().filter(|(_, gain)| gain.speedup.is_some()).count();
+    let speedup = gains.mean(..).map(|speedup| {
         let (all, ruled) = (counted(round.cells.len(), "compared size"), counted(ruled, "size"));
         format!(
             "The final file is {} as fast as the default, in geometric mean over {ruled} with a rule of {all}.",
             ratio(speedup)
         )
     });
-    let verdict = rules_verdict(validation, &gains).to_string();
+    let verdict = rules_verdict(validation, gains).to_string();
     std::iter::once(verdict)
         .chain(speedup)
         .chain(gains.describe_left_out())
@@ -91,6 +90,10 @@ mod tests {
 
     use super::super::fixture::validation;
     use super::*;
+
+    fn sentences(validation: &Validation) -> Vec<String> {
+        super::sentences(validation, &Gains::of_comparison(validation))
+    }
 
     #[test]
     fn the_verdict_comes_first() {

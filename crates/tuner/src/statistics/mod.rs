@@ -6,7 +6,7 @@
 //! | here | correction for multiple tests |
 //! | `launches` | how launches differ: tests of pairs of launches, and of launches of two runs |
 //! | `moderation` | variances that borrow from each other |
-//! | `spread` | standard errors of medians, means of independent estimates, and the variance between launches beyond that between visits |
+//! | `spread` | standard errors of medians, and the variance between launches beyond that between visits |
 //! | `signed_rank`, `mann_whitney` | rank tests, paired and not |
 //! | `ranks` | ranks with ties, and rank tests of several strata |
 
@@ -24,7 +24,7 @@ pub(crate) use mann_whitney::mann_whitney_test;
 pub(crate) use ranks::{Score, stratified};
 pub use signed_rank::signed_rank;
 pub(crate) use signed_rank::signed_rank_test;
-pub(crate) use spread::{launch_variance, standard_error, weighted_mean};
+pub(crate) use spread::{launch_variance, standard_error};
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

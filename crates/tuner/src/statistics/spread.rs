@@ -1,6 +1,6 @@
-//! Standard errors of medians, means of independent estimates, and the variance between launches beyond that between visits.
+//! Standard errors of medians, and the variance between launches beyond that between visits.
 
-use collrules_record::estimate::{Estimate, Variance, median, ratio, robust_deviation};
+use collrules_record::estimate::{Variance, median, robust_deviation};
 
 /// Standard error of the median of values that are normal except for outliers: `sqrt(pi / 2n)` deviations, where the
 /// deviation is the median distance from the median over 0.6745. 0 without values.
@@ -30,25 +30,6 @@ pub(crate) fn launch_variance(visits: &[((u32, u32), f64)]) -> Option<Variance> 
     let total = Variance::from_values(&medians);
     let value = total.value - explained / medians.len() as f64;
     (medians.len() > 1).then_some(Variance { value, ..total })
-}
-
-/// The weighted geometric mean of independent estimates, with an interval whose half widths are added in quadrature; none if one
-/// is missing.
-pub(crate) fn weighted_mean(values: impl IntoIterator<Item = (f64, Option<Estimate>)>) -> Option<Estimate> {
-    let values: Vec<(f64, Estimate)> =
-        values.into_iter().map(|(weight, value)| Some((weight, value?))).collect::<Option<_>>()?;
-    let log = values.iter().map(|(weight, value)| weight * value.point.ln()).sum::<f64>();
-    let reach = |end: &dyn Fn(&Estimate) -> Option<f64>| {
-        let square = |(weight, value): &(f64, Estimate)| Some((weight * (end(value)?.ln() - value.point.ln())).powi(2));
-        values.iter().map(square).sum::<Option<f64>>().map(f64::sqrt)
-    };
-    Some(Estimate {
-        point: ratio(log),
-        low: reach(&|value| value.low).map(|reach| ratio(log - reach)),
-        high: reach(&|value| value.high).map(|reach| ratio(log + reach)),
-        level: values.first()?.1.level,
-        samples: values.iter().map(|(_, value)| value.samples).sum(),
-    })
 }
 
 #[cfg(test)]

@@ -278,19 +278,11 @@ fn describe_failure(launch: &ArmLaunch) -> Option<FailedSettings> {
 /// the requested cells: those without a rule gain nothing by them.
 fn add_rules(settings: Estimate, round: &Round, asked: &CellWeights, is_gone: impl Fn(Cell) -> bool) -> Estimate {
     let total: f64 = asked.values().sum();
+    let share = |cell: Cell| asked.get(&cell).copied().unwrap_or(0.0) / total.max(1e-9);
     let left = round.cells.iter().filter(|cell| cell.is_ruled() && !is_gone(cell.cell));
-    let (mut point, mut half) = (settings.point.ln(), Some(0.0));
-    for cell in left {
-        let share = asked.get(&cell.cell).copied().unwrap_or(0.0) / total.max(1e-9);
-        point += share * cell.speedup.point.ln();
-        // Sizes that were timed in the same launches may all be wrong in the same direction.
-        let own = cell.speedup.low.map(|low| share * (cell.speedup.point / low).ln());
-        half = half.zip(own).map(|(sum, own)| sum + own);
-    }
-    let of_settings = settings.low.map(|low| (settings.point / low).ln());
-    let half = half.zip(of_settings).map(|(rules, settings)| rules.hypot(settings));
-    let (low, high) = (half.map(|half| point - half), half.map(|half| point + half));
-    Estimate { point, low, high, ..settings }.exp()
+    let rules = Estimate::product_of_powers(left.map(|cell| (share(cell.cell), cell.speedup)));
+    let both = rules.and_then(|rules| Estimate::product_of_independent([settings, rules].map(|it| (1.0, it))));
+    both.unwrap_or(settings)
 }
 
 /// The combinations whose parameters have the right values on the ranks of a job, and those that Open MPI ignores in part.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use collrules_record::options::Validating;
+use collrules_record::tuning::RulesFile;
 use collrules_record::{Bytes, Cell, Component, Layout, Placement, Ranks, RunningComponent, Survey, Validation};
-use collrules_rules::{Collective, Release};
+use collrules_rules::{Choice, Collective, Release};
 use collrules_runner::{RunnerError, grid, validation};
 use collrules_tuner::validation::CellFacts;
 
@@ -56,8 +57,11 @@ impl ValidationSubject {
             if self.reached.is_some() {
                 self.look_at_nodes(&ranks, layout, survey);
             }
-            let rules = |ranks: &Ranks| validation::of_table(&self.table_on(*ranks), self.release, &[*ranks], sizes);
-            let mut cells: Vec<Cell> = ranks.iter().flat_map(rules).collect();
+            let rules = |ranks: &Ranks| {
+                let table = self.table_on(*ranks)?;
+                Some(validation::of_table(table, self.release, &[*ranks], sizes))
+            };
+            let mut cells: Vec<Cell> = ranks.iter().filter_map(rules).flatten().collect();
             let reached: Vec<Ranks> = self.reached.iter().flatten().copied().collect();
             let tables = self.tuning.han.iter().map(|file| &file.table);
             cells.extend(tables.flat_map(|table| validation::of_han(table, &reached, sizes)));
@@ -125,9 +129,8 @@ impl ValidationSubject {
         for (collective, ranks) in reached.iter().flat_map(|ranks| Collective::ALL.map(|it| (it, *ranks))) {
             let outer = |bytes| Cell { collective, ranks, bytes };
             for (inner, size) in self.inside(outer(Bytes(0))) {
-                let tables = self.tuning.tuned.iter().flat_map(|file| file.tables_of_layouts());
-                let tables = tables.chain([self.tuning.table()]);
-                let cells = tables.flat_map(|table| validation::of_table(&table, self.release, &[size], sizes));
+                let tables = self.tuning.tuned.iter().flat_map(RulesFile::all_tables);
+                let cells = tables.flat_map(|table| validation::of_table(table, self.release, &[size], sizes));
                 let cells = cells.filter(|cell| cell.collective == inner);
                 found.extend(cells.map(|cell| outer(if collective.has_sizes() { cell.bytes } else { Bytes(0) })));
             }
@@ -138,10 +141,8 @@ impl ValidationSubject {
     /// Returns the results of analysis and tuning for a cell.
     pub(crate) fn known(&self, cell: Cell) -> CellFacts {
         let bytes = cell.lookup_bytes(self.release);
-        let in_use = match self.placement.nodes.contains_key(&cell.ranks) {
-            true => self.table_on(cell.ranks).lookup(cell.collective, cell.ranks.0.into(), bytes),
-            false => self.tuning.choice(cell.collective, cell.ranks, bytes),
-        };
+        let rules = self.table_on(cell.ranks);
+        let in_use = rules.map_or(Choice::BUILTIN, |it| it.lookup(cell.collective, cell.ranks.0.into(), bytes));
         self.in_force().facts(cell, self.finding(cell).is_some(), in_use, self.is_reached(cell.ranks))
     }
 }

@@ -36,7 +36,7 @@ use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 
 use self::compare::{ComparisonRequest, ComparisonResult, compare_tuning};
-use self::revert::{OtherLayouts, remove_unconfirmed};
+use self::revert::{OtherLayouts, remove_unconfirmed, say_removed};
 pub(crate) use self::subject::ValidationSubject;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
@@ -185,6 +185,7 @@ pub fn validate(
             // Sizes that the user left out stay as they are.
             let untimed = if options.chooses_cells() { Vec::new() } else { subject.list_untimed(&judged) };
             let reverted = remove_unconfirmed(&home, &mut started, &mut subject, &judged, &untimed, &layouts, session)?;
+            say_removed(&reverted, &subject, &Settings::new(), session);
             judged = subject.judge(place, &found, &reverted);
         }
         validation = Some(judged);
@@ -441,7 +442,9 @@ impl ProvenRun<'_, '_> {
         let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, base);
         let Some(found) = judge(&subject) else { return Ok(false) };
         let untimed = subject.list_untimed(&found);
-        remove_unconfirmed(home, &mut measured.started, &mut subject, &found, &untimed, &others, session)?;
+        let reverted =
+            remove_unconfirmed(home, &mut measured.started, &mut subject, &found, &untimed, &others, session)?;
+        say_removed(&reverted, &subject, base, session);
         let found = judge(&subject).unwrap_or(found);
         session.tell(Event::Compared { home, validation: &found });
         if let Some(left) = subject.published {

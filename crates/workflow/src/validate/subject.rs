@@ -11,7 +11,9 @@ use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::validation::Round;
-use collrules_record::{Arrangement, Candidate, Cell, Layout, Placement, Ranks, Seconds, Survey, Tuning, Validation};
+use collrules_record::{
+    Arrangement, Candidate, Cell, Layout, Nodes, Placement, Ranks, Seconds, Survey, Tuning, Validation,
+};
 use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_rules::{Behaviour, Collective, Distribution, Release, RuleTable};
@@ -115,13 +117,10 @@ impl ValidationSubject {
     }
 
     /// The rules of coll/tuned for communicators of a size, as they lie on nodes here.
-    pub(super) fn table_on(&self, ranks: Ranks) -> RuleTable {
-        match self.placement.nodes.get(&ranks).zip(self.tuning.tuned.as_ref()) {
-            Some((nodes, file)) => {
-                file.table_for(nodes.arrangement().map_or(Distribution::Any, Arrangement::distribution))
-            }
-            None => self.tuning.table(),
-        }
+    pub(super) fn table_on(&self, ranks: Ranks) -> Option<&RuleTable> {
+        let arrangement = self.placement.nodes.get(&ranks).and_then(Nodes::arrangement);
+        let distribution = arrangement.map_or(Distribution::Any, Arrangement::distribution);
+        self.tuning.tuned.as_ref().map(|file| file.table_for(distribution))
     }
 
     /// Returns true if a cell has a rule for which a comparison does not answer.

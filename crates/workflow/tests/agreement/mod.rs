@@ -196,7 +196,7 @@ pub(crate) fn contradictions(run: &Path) -> Vec<String> {
     if lines.len() > 8 {
         wrong.push(format!("the last screen has {} lines: {lines:?}", lines.len()));
     }
-    let rows = outcome::describe_gains(&context.gains(&published.findings), usize::MAX);
+    let rows = outcome::describe_gains(&context.gains, usize::MAX);
     let is_compared = context.validation.is_some();
     if is_compared {
         let printed: Vec<Printed> = rows.iter().flat_map(|row| read_row(row)).collect();

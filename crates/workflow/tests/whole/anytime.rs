@@ -127,7 +127,7 @@ fn ranges_without_time_stay_open_until_there_is_some() {
     assert!(more > little, "{little} and {more} confirmed, {open} and {left} open");
     let log = ComparisonLog::open(&stage.run()).unwrap();
     assert!(log.launches().len() > known);
-    resume_with(&mut stage, 120.0);
+    resume_with(&mut stage, 300.0);
     let (all, left) = states(&stage.run());
     assert!(all >= more && left == 0, "{more} and {all} confirmed, {left} open");
 }
