@@ -123,6 +123,9 @@ pub(super) fn notice(launch: &CampaignLaunch<'_>, notice: &Notice<'_>, estimate:
         Notice::Failed(error) => json!({ "event": "failed", "why": error.to_string() }),
         Notice::Trying(cell) => with_subject(json!({ "event": "trying" }), Subject::Cell(*cell)),
         Notice::Acquitted(cell) => with_subject(json!({ "event": "acquitted" }), Subject::Cell(*cell)),
+        Notice::TooManyFailures(collective) => {
+            json!({ "event": "too_many_failures", "collective": collective.name() })
+        }
         Notice::LeftOut(row) => {
             let (ended, kind, name) = match row {
                 Row::Ended(point) => (&point.ended, "candidate", point.candidate.to_string()),

@@ -184,6 +184,11 @@ impl Reporter {
             Notice::LeftOut(Row::Ended(point)) => {
                 format!("left out {} for {} and similar sizes: {}", point.candidate, point.cell, point.ended)
             }
+            Notice::TooManyFailures(collective) => {
+                format!(
+                    "left out {collective}: its failing calls took too much time; the rest is for other collectives"
+                )
+            }
             _ => return None,
         })
     }

@@ -5,10 +5,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use collrules_record::Candidate;
 use collrules_record::findings::CellFinding;
-use collrules_rules::Choice;
+use collrules_rules::{Choice, Collective};
 use collrules_runner::mpi::worker::linked_library;
 use collrules_runner::wire::PROTOCOL;
 
@@ -226,6 +227,30 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
                     assert!(samples.lines().any(|line| timed(&line)), "{fault}: no time of {point}");
                 }
             }
+        }
+    });
+}
+
+/// Without a time limit of the user's, a collective that hangs takes a part of the budget, and the others have the rest.
+#[test]
+#[ignore = "part of `make test-all`"]
+fn a_collective_that_hangs_leaves_most_of_a_budget_to_the_others() {
+    under_one_release(|mpi| {
+        let scratch = tempfile::tempdir().unwrap();
+        let worker = mpi.worker();
+        let script = script(scratch.path(), &format!("exec {} --fault 'hang check bcast * * *'", worker.display()));
+        let out = scratch.path().join("run");
+        let arguments =
+            "tune --ops bcast,allreduce --np 2 --sizes 1K:64K --oversubscribe --budget 60s --no-settings --out";
+        let began = Instant::now();
+        let ran = Ran::from(mpi.collrules(arguments, &out).arg("--worker").arg(script).output().unwrap());
+        let seconds = began.elapsed().as_secs_f64();
+        // On a busy machine nothing may be decided.
+        assert!(matches!(ran.code, Some(0 | 13)) && seconds < 66.0, "{seconds} s\n{}", ran.stderr);
+        ran.complains("left out bcast: its failing calls took too much time");
+        for cell in findings(&out).cells {
+            let is_timed = cell.points.iter().any(|point| point.gain.is_some_and(|gain| gain.samples >= 6));
+            assert_eq!(is_timed, cell.cell.collective == Collective::Allreduce, "{}\n{}", cell.cell, ran.stderr);
         }
     });
 }

@@ -198,6 +198,6 @@ fn files_that_are_too_long_for_rules_are_refused() {
     // Holes take no space, and the time of a check would be minutes.
     fs::File::create(session.path("huge.conf")).unwrap().set_len(1 << 30).unwrap();
     for command in ["check huge.conf", "explain huge.conf", "convert huge.conf --to v2", "diff huge.conf huge.conf"] {
-        session.run(command).exits(3).complains("it has more than 64 MiB, which no rules file needs");
+        session.run(command).exits(3).complains("it has more than 64 MiB, which no file of this kind needs");
     }
 }

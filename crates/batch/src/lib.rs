@@ -27,6 +27,7 @@ mod times;
 use std::collections::BTreeMap;
 
 use collrules_record::allocation::Allocation;
+use collrules_rules::words::some;
 
 pub use here::{Here, System};
 
@@ -42,7 +43,7 @@ pub struct JobFacts {
     pub own: Option<BatchLauncher>,
     /// Other programs that run in the job now, and would disturb the timings.
     pub others: Vec<String>,
-    /// Parts of the job that do not compute, or that jobs do not reach, in sentences.
+    /// Parts of the job that do not compute, that jobs do not reach, or that differ, in sentences.
     pub unused: Vec<String>,
 }
 
@@ -64,6 +65,16 @@ pub fn find_job(here: &dyn Here) -> Option<JobFacts> {
 fn distinct<'a>(hosts: impl Iterator<Item = &'a str>) -> u32 {
     hosts.collect::<std::collections::BTreeSet<_>>().len() as u32
 }
+
+/// A sentence about nodes with different numbers of slots.
+fn describe_uneven(slots: &[u32]) -> Option<String> {
+    let slots: Vec<String> = slots.iter().map(u32::to_string).collect();
+    let differ = slots.windows(2).any(|pair| pair[0] != pair[1]);
+    differ.then(|| format!("nodes have different numbers of slots: {}", some(&slots, NAMED_SLOTS)))
+}
+
+/// Largest number of nodes whose slots a sentence names.
+const NAMED_SLOTS: usize = 8;
 
 /// The variables by which mpirun of 4.x and of 5.0 finds a file of hosts.
 fn hostfile(file: &str) -> BTreeMap<String, String> {

@@ -6,7 +6,7 @@ use collrules_record::{Ranks, Seconds};
 use crate::here::Here;
 use crate::job::{Dialect, Queue};
 use crate::times::clock;
-use crate::{JobFacts, hostfile};
+use crate::{JobFacts, describe_uneven, hostfile};
 
 pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     let id = here.variable("LSB_JOBID")?;
@@ -21,6 +21,7 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     if launch_node.is_some() {
         hosts.remove(0);
     }
+    let slots: Vec<u32> = hosts.iter().map(|(_, slots)| *slots).collect();
     let unused = launch_node.map(|host| {
         format!(
             "{host} starts the job and is no compute node; if jobs have ranks there, --mpirun-args --nolocal leaves it out"
@@ -30,13 +31,19 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
         system: BatchSystem::Lsf,
         partition: here.variable("LSB_QUEUE"),
         nodes: hosts.len() as u32,
-        slots: Ranks(hosts.iter().map(|(_, slots)| slots).sum()),
+        slots: Ranks(slots.iter().sum()),
         left: left(here, &job),
         job,
     };
     // A line for each slot; for an mpirun that was built without LSF, which would see this host alone.
     let environment = here.variable("LSB_DJOB_HOSTFILE").map(|file| hostfile(&file)).unwrap_or_default();
-    Some(JobFacts { allocation, environment, own: None, others: Vec::new(), unused: unused.into_iter().collect() })
+    Some(JobFacts {
+        allocation,
+        environment,
+        own: None,
+        others: Vec::new(),
+        unused: unused.into_iter().chain(describe_uneven(&slots)).collect(),
+    })
 }
 
 /// The first host if it only starts the job, as on clusters with `jsrun`: its single slot and its name are unlike those of
@@ -100,8 +107,9 @@ mod tests {
         };
         assert_eq!(on("batch5 1 h41n07 42 h41n08 42"), (2, 84, 1), "the first one starts the job");
         assert_eq!(on("login1 1 a1 16"), (1, 16, 1));
-        assert_eq!(on("n1 1 n2 16 n3 16"), (3, 33, 0));
-        assert_eq!(on("h1 42 h2 42 h3 1"), (3, 85, 0));
+        assert_eq!(on("n1 1 n2 16 n3 16"), (3, 33, 1), "different numbers of slots");
+        assert_eq!(on("h1 42 h2 42 h3 1"), (3, 85, 1));
+        assert_eq!(on("h1 4 h2 4"), (2, 8, 0));
         assert_eq!(on("a1 1 b1 1"), (2, 2, 0));
         assert_eq!(on("a1 1"), (1, 1, 0));
         let bare = find_job(&Made::from_facts(&[("LSB_JOBID", "32"), ("LSB_JOBINDEX", "0")])).expect("is a job");

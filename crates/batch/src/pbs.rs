@@ -1,13 +1,15 @@
 //! PBS Professional and OpenPBS. Jobs of Torque are recognized as well, but not submitted: its requests for nodes and its
 //! arrays differ.
 
+use std::collections::BTreeMap;
+
 use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
 use crate::here::Here;
 use crate::job::{Dialect, Queue};
 use crate::times::clock;
-use crate::{JobFacts, distinct, hostfile};
+use crate::{JobFacts, describe_uneven, distinct, hostfile};
 
 pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     let job = here.variable("PBS_JOBID")?;
@@ -25,7 +27,10 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     };
     // An mpirun that was built without PBS would see this host alone, and another takes the file as it takes its own list.
     let environment = file.as_deref().map(hostfile).unwrap_or_default();
-    Some(JobFacts { allocation, environment, own: None, others: Vec::new(), unused: Vec::new() })
+    let mut slots: BTreeMap<&str, u32> = BTreeMap::new();
+    hosts().for_each(|host| *slots.entry(host).or_default() += 1);
+    let unused = describe_uneven(&slots.into_values().collect::<Vec<_>>()).into_iter().collect();
+    Some(JobFacts { allocation, environment, own: None, others: Vec::new(), unused })
 }
 
 /// Returns the requested time less the used time, by `qstat -f`; Torque has the former in a variable as well.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use collrules_record::allocation::{Allocation, BatchSystem};
 use collrules_record::{Ranks, Seconds};
 
-use crate::JobFacts;
 use crate::here::Here;
 use crate::job::{Dialect, Queue};
 use crate::times::clock;
+use crate::{JobFacts, describe_uneven};
 
 pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     // Other programs may use the name of its variable for the job, but not that of its root.
@@ -18,17 +18,19 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     let job = task.map_or(id.clone(), |task| format!("{id}.{task}"));
     // A host, its slots, and more that does not matter here. Open MPI reads the file itself.
     let text = here.variable("PE_HOSTFILE").and_then(|file| here.file(&file)).unwrap_or_default();
-    let hosts = || text.lines().filter_map(|line| line.split_whitespace().nth(1)?.parse::<u32>().ok());
-    let slots = if hosts().count() > 0 { hosts().sum() } else { here.number("NSLOTS").unwrap_or(0) };
+    let hosts = text.lines().filter_map(|line| line.split_whitespace().nth(1)?.parse().ok());
+    let hosts: Vec<u32> = hosts.collect();
+    let slots = if hosts.is_empty() { here.number("NSLOTS").unwrap_or(0) } else { hosts.iter().sum() };
     let allocation = Allocation {
         system: BatchSystem::Sge,
         partition: here.variable("QUEUE"),
-        nodes: hosts().count() as u32,
+        nodes: hosts.len() as u32,
         slots: Ranks(slots),
         left: left(here, &id),
         job,
     };
-    Some(JobFacts { allocation, environment: BTreeMap::new(), own: None, others: Vec::new(), unused: Vec::new() })
+    let unused = describe_uneven(&hosts).into_iter().collect();
+    Some(JobFacts { allocation, environment: BTreeMap::new(), own: None, others: Vec::new(), unused })
 }
 
 /// The requested limit less the age of the process that runs the script.

@@ -9,10 +9,13 @@ use collrules_record::{Ranks, Seconds};
 use crate::here::Here;
 use crate::job::{Dialect, Queue};
 use crate::times::clock;
-use crate::{BatchLauncher, JobFacts};
+use crate::{BatchLauncher, JobFacts, describe_uneven};
 
 /// The variable with the cores of each rank that `srun` starts.
 const CORES: &str = "SRUN_CPUS_PER_TASK";
+
+/// Most nodes of a job that are believed.
+const MOST_NODES: usize = 1 << 20;
 
 /// Steps that every job has and that do not compute.
 const OWN_STEPS: [&str; 3] = ["batch", "extern", "interactive"];
@@ -27,6 +30,7 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
         .number("SLURM_NTASKS")
         .or_else(|| total(&here.variable("SLURM_TASKS_PER_NODE")?))
         .or_else(|| total(&here.variable("SLURM_JOB_CPUS_PER_NODE")?));
+    let uneven = here.variable("SLURM_TASKS_PER_NODE").and_then(|text| describe_uneven(&by_node(&text)?));
     let allocation = Allocation {
         system: BatchSystem::Slurm,
         job,
@@ -44,7 +48,7 @@ pub(crate) fn find_job(here: &dyn Here) -> Option<JobFacts> {
     // From 22.05 on `srun` does not take the job's --cpus-per-task for its steps.
     let cores = here.variable("SLURM_CPUS_PER_TASK").filter(|_| here.variable(CORES).is_none());
     environment.extend(cores.map(|cores| (CORES.to_owned(), cores)));
-    let unused = describe_components(here).into_iter().collect();
+    let unused = describe_components(here).into_iter().chain(uneven).collect();
     Some(JobFacts { environment, own: srun(here, slots), others: others(here, &id), unused, allocation })
 }
 
@@ -65,13 +69,20 @@ fn describe_components(here: &dyn Here) -> Option<String> {
     ))
 }
 
-/// The number of ranks in `2(x3),1`: ranks per node, each with a repeat count.
-fn total(text: &str) -> Option<u32> {
-    let each = |part: &str| match part.split_once("(x") {
-        Some((count, times)) => count.parse::<u32>().ok()?.checked_mul(times.strip_suffix(')')?.parse::<u32>().ok()?),
-        None => part.parse().ok(),
+/// The ranks in `2(x3),1`: ranks per node, each with a repeat count.
+fn by_node(text: &str) -> Option<Vec<u32>> {
+    let each = |part: &str| {
+        let (count, times) = part
+            .split_once("(x")
+            .map_or(Some((part, "1")), |(count, times)| Some((count, times.strip_suffix(')')?)))?;
+        Some((count.parse().ok()?, times.parse().ok().filter(|times| *times <= MOST_NODES)?))
     };
-    text.split(',').try_fold(0, |sum: u32, part| sum.checked_add(each(part)?))
+    let parts = text.split(',').map(each).collect::<Option<Vec<(u32, usize)>>>()?;
+    Some(parts.into_iter().flat_map(|(count, times)| std::iter::repeat_n(count, times)).collect())
+}
+
+fn total(text: &str) -> Option<u32> {
+    by_node(text)?.into_iter().try_fold(0, u32::checked_add)
 }
 
 /// The rest of the job's time, according to the controller; if it does not answer, according to a variable of Slurm

@@ -7,18 +7,18 @@ use collrules_rules::{Collective, Release};
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 
-use super::content::{self, Content};
-use super::facts::{Facts, combine};
+use super::content;
+use super::facts::{CompleteFacts, Facts, combine};
 use super::finding::{Finding, FindingCode, ImportError};
-use super::formats::{ImportFormat, Size};
+use super::formats::ImportFormat;
 use super::names::{self, PathFacts};
 use super::options::Options;
 use super::raw::{Parsed, Raw};
-use super::statement::{self, Stated, Statement};
+use super::statement::{self, Assumed, Stated, Statement};
 use super::timing::{self, Imported};
 use super::{comparable, plausible, reader};
 use collrules_record::findings::Statistic;
-use collrules_record::units::{Bytes, Ranks};
+use collrules_record::units::Bytes;
 use collrules_record::{Candidate, CandidateName, Cell};
 
 /// A file that was read.
@@ -71,9 +71,6 @@ pub struct Importer {
     refused: usize,
 }
 
-/// Largest number of lines that a message names.
-const NAMED_LINES: usize = 6;
-
 impl Importer {
     /// Begins.
     pub fn new(options: Options) -> Self {
@@ -92,7 +89,7 @@ impl Importer {
 
     /// Detects the format of a file, without importing it.
     pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
-        match reader::read(&content::decode(bytes).ok()?.text, &Options::new(Release::V5_0)) {
+        match reader::read(&content::decode(bytes).ok()?.0, &Options::new(Release::V5_0)) {
             Ok(parsed) => parsed.format,
             Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
             // A header with a fault.
@@ -120,10 +117,10 @@ impl Importer {
     }
 
     pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<bool, ImportError> {
-        let Content { text, findings } = content::decode(bytes)?;
+        let (text, findings) = content::decode(bytes)?;
         let release = self.options.release;
         let pattern = self.options.pattern.as_ref();
-        let described = pattern.and_then(|pattern| Some((pattern.facts(&parts.join("/"))?, pattern.directories())));
+        let described = pattern.and_then(|pattern| Some((pattern.facts(&parts.join("/"))?, pattern.directories)));
         self.matched |= described.is_some();
         let (described, directories) = described.unwrap_or_default();
         let mut name = names::facts(parts, release);
@@ -135,7 +132,7 @@ impl Importer {
             return Ok(false);
         }
         let mut parsed = reader::read(&text, &Options { facts, ..self.options.clone() })?;
-        let mut of_path = statement::read(1, &parts.join("/").replace('_', " "));
+        let mut of_path = statement::read(1, &parts.join("/").replace('_', " "), &[]);
         of_path.retain(|statement| matches!(statement.fact, Stated::Version(_)));
         parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
         let mut crc = Crc::new();
@@ -161,17 +158,15 @@ impl Importer {
     /// its name it is reported and imported, since two measurements may agree.
     fn is_copy(&mut self, source: &SourceFile, name: &Facts) -> bool {
         let is_twin = |known: &SourceFile| (known.bytes, &known.crc32) == (source.bytes, &source.crc32);
-        let twins = || self.sources.iter().zip(&self.names).filter(|(known, _)| is_twin(known));
-        let copy = twins().find(|(_, (facts, _))| facts == name);
-        // A few numbers agree by chance, many do not.
-        let twin = twins().next().filter(|(known, _)| known.timings >= LEAST_COPY);
-        let (code, what) = match (copy, twin) {
-            (Some((known, _)), _) => (FindingCode::Duplicate, format!("a copy of {}", known.file)),
-            (None, Some((known, _))) => {
+        let twins = self.sources.iter().zip(&self.names).filter(|(known, _)| is_twin(known));
+        let (code, what) = match twins.max_by_key(|(_, (facts, _))| facts == name) {
+            Some((known, (facts, _))) if facts == name => (FindingCode::Duplicate, format!("a copy of {}", known.file)),
+            // A few numbers agree by chance, many do not.
+            Some((known, _)) if known.timings >= LEAST_COPY => {
                 let what = format!("has the same content as {}, though its name says something else", known.file);
                 (FindingCode::SameContent, what)
             }
-            (None, None) => return false,
+            _ => return false,
         };
         self.report(&source.file, Finding::new(code, what).of_timings(0));
         code == FindingCode::Duplicate
@@ -182,7 +177,8 @@ impl Importer {
         let Parsed { outputs, banners, mut findings, .. } = parsed;
         self.refused = outputs.iter().map(|output| output.raws.len()).sum::<usize>()
             + findings.iter().map(|finding| finding.timings).sum::<usize>();
-        let (mut timings, mut notes, mut given_alone) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut timings, mut notes) = (Vec::new(), BTreeSet::new());
+        let is_average = self.options.time == Some(Statistic::RankAverage);
         // Rows without use, with the first one's line and their number.
         let mut unused: BTreeMap<(FindingCode, String), (u64, usize)> = BTreeMap::new();
         for output in &outputs {
@@ -191,36 +187,38 @@ impl Importer {
                 let content = &rows[0].facts;
                 let completed = self.complete(content, &output.stated, name);
                 if let Ok((subject, note)) = &completed {
-                    subject.compare(&output.stated, content, self.options.release)?;
-                    given_alone.extend(self.options.facts.beyond(content));
+                    let (columns, release) = (output.columns.as_ref(), self.options.release);
+                    let assumed = Assumed { subject, content, columns, release };
+                    findings.extend(statement::compare(&output.stated, &assumed)?);
+                    let mut named = rows.iter().filter_map(|raw| Some((raw.line, raw.name.as_deref()?)));
+                    named.try_for_each(|(line, name)| assumed.compare_name(line, name))?;
                     notes.extend(note.clone());
                 }
                 for raw in rows {
-                    if let Ok((subject, _)) = &completed {
-                        subject.compare_name(raw, self.options.release)?;
-                    }
                     let timing = match &completed {
-                        Ok((subject, _)) => self.timing(raw, subject)?,
-                        Err(why) if content.algorithm.is_some() => Err(Finding::new(FindingCode::BadRow, why)),
-                        Err(why) => Err(Finding::new(FindingCode::UnusableFile, why)),
+                        Ok((subject, _)) => self.timing(raw, subject),
+                        Err(why) if content.algorithm.is_some() => Err((FindingCode::BadRow, why.clone())),
+                        Err(why) => Err((FindingCode::UnusableFile, why.clone())),
                     };
                     match timing {
-                        Ok(timing) => timings.push(timing),
-                        Err(finding) if finding.lost.is_some() => findings.push(finding),
-                        Err(Finding { code, message, .. }) => {
-                            unused.entry((code, message)).or_insert((raw.line, 0)).1 += 1;
+                        Ok(timing) => {
+                            let faults = timing::check(&timing, (raw.step, raw.calls), is_average);
+                            faults.map_err(|why| why.at(raw.line))?;
+                            timings.push(timing);
                         }
+                        Err(unusable) => unused.entry(unusable).or_insert((raw.line, 0)).1 += 1,
                     }
                 }
             }
         }
+        timing::check_order(&timings)?;
         findings.extend(
             unused.into_iter().map(|((code, what), (line, count))| Finding::new(code, what).at(line).of_timings(count)),
         );
-        if banners.len() > 1 && !given_alone.is_empty() {
+        let given = self.options.facts.options().join(" and ");
+        if banners.len() > 1 && !given.is_empty() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
-            let given = given_alone.into_iter().collect::<Vec<_>>().join(" and ");
-            let lines = some(&lines, NAMED_LINES);
+            let lines = some(&lines, comparable::NAMED_LINES);
             let what = format!("outputs begin on lines {lines}, and all of them are taken to have the given {given}");
             findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
@@ -266,9 +264,7 @@ impl Importer {
             (algorithm.is_none(), "which algorithm ran (--algorithm ID or NAME, 0 for Open MPI's own choice)"),
         ];
         let lacks: Vec<&str> = lacks.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect();
-        let unread = name.unread.as_ref().map_or(String::new(), |(part, word)| {
-            format!("; `{part}` is not believed, since its word `{word}` is unknown")
-        });
+        let unread = note.or(name.unread.clone()).map_or(String::new(), |why| format!("; {why}"));
         let lacks = lacks.join(", nor ");
         Err(format!(
             "neither the content nor the file name says {lacks}{unread}; --name-pattern says how to read names"
@@ -276,24 +272,15 @@ impl Importer {
     }
 
     /// The timing of a row, or the reason why it is not used.
-    fn timing(&self, raw: &Raw, facts: &CompleteFacts) -> Result<Result<Imported, Finding>, ImportError> {
-        let cell = match facts.cell(raw.size) {
-            Ok(cell) if cell.collective.has_sizes() && cell.bytes == Bytes(0) => {
-                return Ok(Err(Finding::new(FindingCode::NoData, "no data, for which no algorithm runs")));
-            }
-            Ok(cell) => cell,
-            Err(why) => return Ok(Err(Finding::new(FindingCode::UnusableFile, why))),
-        };
-        let is_average = self.options.time == Some(Statistic::RankAverage);
-        if let Some(disorder) =
-            timing::check(raw.times, (raw.step, raw.calls), cell, is_average).map_err(|why| why.at(raw.line))?
-        {
-            return Ok(Err(disorder.at(raw.line).about(raw.facts.clone(), raw.size)));
+    fn timing(&self, raw: &Raw, facts: &CompleteFacts) -> Result<Imported, (FindingCode, String)> {
+        let cell = facts.cell(raw.size).map_err(|why| (FindingCode::UnusableFile, why.to_owned()))?;
+        if cell.collective.has_sizes() && cell.bytes == Bytes(0) {
+            return Err((FindingCode::NoData, "no data, for which no algorithm runs".to_owned()));
         }
         let Raw { line, round, times, is_median, is_on_device, .. } = *raw;
         let CompleteFacts { candidate, launch, .. } = *facts;
         let source = self.sources.len();
-        Ok(Ok(Imported { source, line, cell, candidate, launch, round, times, is_median, is_on_device }))
+        Ok(Imported { source, line, cell, candidate, launch, round, times, is_median, is_on_device })
     }
 
     /// Compares the installations of Open MPI that lines around outputs name.
@@ -317,14 +304,17 @@ impl Importer {
         let Self { options, mut sources, names, timings, mut findings, lost, matched, .. } = self;
         let release = options.release;
         if options.pattern.is_some() && !matched {
-            return Err(ImportError::NoMatch);
+            let what = "no file has a name as --name-pattern describes it; a pattern has to match the end of the path, with \
+                        its directories and its ending";
+            return Err(ImportError::Doubtful(what.to_owned()));
         }
         let first = |is_on_device| {
             let first = timings.iter().find(|timing| timing.is_on_device == is_on_device)?;
             Some(format!("line {} of {}", first.line, sources[first.source].file))
         };
         if let (Some(device), Some(host)) = (first(true), first(false)) {
-            return Err(ImportError::MixedMemory { device, host });
+            let what = "was measured with buffers in the memory of a device";
+            return Err(ImportError::Mixed(format!("{device} {what} and {host} was not")));
         }
         let with_default = |timings: &[Imported]| -> BTreeSet<Collective> {
             let defaults = timings.iter().filter(|timing| timing.candidate == Candidate::Builtin);
@@ -383,61 +373,25 @@ fn named_default(file: &str, release: Release) -> Option<Collective> {
     collective.filter(|it| algorithm.is_some_and(|name| name.candidate(release, *it) == Ok(Candidate::Builtin)))
 }
 
-/// Facts that a timing needs.
-struct CompleteFacts {
-    collective: Collective,
-    ranks: Ranks,
-    candidate: Candidate,
-    launch: u32,
-}
-
-impl CompleteFacts {
-    fn cell(&self, size: Size) -> Result<Cell, &'static str> {
-        let Self { collective, ranks, .. } = *self;
-        Ok(Cell { collective, ranks, bytes: size.message(collective, ranks)? })
-    }
-
-    /// Compares the name of an algorithm, or a candidate, with the number on the same row. Words that name no algorithm, and
-    /// `tuned`, may be about something else.
-    fn compare_name(&self, raw: &Raw, release: Release) -> Result<(), ImportError> {
-        let Some(name) = raw.name.as_deref().filter(|name| *name != "tuned") else { return Ok(()) };
-        let number = |of: Candidate| of.choice().map(|choice| choice.algorithm);
-        let differs = match CandidateName::read(name) {
-            CandidateName::Complete(named) => named != self.candidate,
-            _ => {
-                let named = CandidateName::read(name.trim_start_matches("tuned:"));
-                let named = named.candidate(release, self.collective);
-                named.is_ok_and(|named| number(named) != number(self.candidate))
-            }
-        };
-        let what = || format!("the row names {name}, and has the number of {}", self.candidate);
-        if differs { Err(ImportError::Doubtful(what()).at(raw.line)) } else { Ok(()) }
-    }
-
-    /// Compares what lines around an output state with what is assumed about its rows.
-    fn compare(&self, stated: &[Statement], content: &Facts, release: Release) -> Result<(), ImportError> {
-        let contradiction = |statement: &Statement| {
-            let why = statement.contradiction(content, self.ranks, (self.collective, self.candidate), release)?;
-            Some(statement.error(&why))
-        };
-        stated.iter().find_map(contradiction).map_or(Ok(()), Err)
-    }
-}
-
+/// The statistic of an import: of the slowest rank if all timings have it, unless the user wants another.
 fn statistic(timings: &[Imported], wanted: Option<Statistic>) -> Result<Statistic, ImportError> {
-    let max = timings.iter().all(|timing| timing.times.max.is_some());
-    let mean = timings.iter().all(|timing| timing.times.mean.is_some());
+    let is_whole = |statistic| timings.iter().all(|timing| timing.time(statistic).is_some());
+    let slowest = match wanted {
+        Some(wanted) => wanted != Statistic::RankAverage,
+        None => is_whole(Statistic::SlowestRankSummary),
+    };
+    let statistic = if slowest { Statistic::SlowestRankSummary } else { Statistic::RankAverage };
     let medians = timings.iter().filter(|timing| timing.is_median).count();
-    if medians > 0 && medians < timings.len() && !(max && wanted != Some(Statistic::RankAverage)) {
-        return Err(ImportError::MixedMedians);
-    }
+    let mixed = |what: &str| Err(ImportError::Mixed(format!("some {what}")));
     match wanted {
-        None if max => Ok(Statistic::SlowestRankSummary),
-        None if mean => Ok(Statistic::RankAverage),
-        None => Err(ImportError::MixedTimes),
-        Some(Statistic::RankAverage) if mean => Ok(Statistic::RankAverage),
-        Some(Statistic::RankAverage) => Err(ImportError::NoSuchTime("averaged over ranks")),
-        Some(_) if max => Ok(Statistic::SlowestRankSummary),
-        Some(_) => Err(ImportError::NoSuchTime("of the slowest rank")),
+        _ if !slowest && medians > 0 && medians < timings.len() => {
+            mixed("times are medians over calls and others are means")
+        }
+        _ if is_whole(statistic) => Ok(statistic),
+        None => mixed("timings are of the slowest rank and others are averaged over ranks"),
+        Some(_) => {
+            let what = "not every timing has the time that --time names; import the files that have it separately";
+            Err(ImportError::Doubtful(what.to_owned()))
+        }
     }
 }

@@ -100,17 +100,19 @@ impl Columns {
         if line.contains(['\0', '\u{fffd}']) {
             return Err(ImportError::NotText);
         }
-        let is_foreign = |column: &&Column| {
-            let words = format!("_{}_", words(&column.name).join("_"));
-            FOREIGN.iter().any(|foreign| words.contains(&format!("_{foreign}_")))
-        };
-        if let Some(Column { name, .. }) = self.columns.iter().find(is_foreign).filter(|_| !self.has(Role::Collective))
-        {
-            let what = "is of another kind of benchmark, and nothing says what its sizes and times are";
-            return Err(ImportError::Doubtful(format!("the column {name} {what}: {}", short(line))));
-        }
         if self.layout == TableFormat::Algorithms {
             return Ok(());
+        }
+        let is_foreign = |column: &Column| FOREIGN.iter().any(|foreign| contains_name(&column.name, foreign));
+        for column @ Column { name, .. } in &self.columns {
+            let what = match column {
+                _ if column.is_size_in_units() => {
+                    "is not in bytes; name it message_bytes, and write 4096 or 4K for 4 KiB"
+                }
+                _ if self.has(Role::Collective) || !is_foreign(column) => continue,
+                _ => "is of another kind of benchmark, and nothing says what its sizes and times are",
+            };
+            return Err(ImportError::Doubtful(format!("the column {name} {what}: {}", short(line))));
         }
         let roles = self.columns.iter().filter_map(|column| column.role);
         for (role, columns) in group(roles, |role| *role) {
@@ -174,7 +176,9 @@ impl Columns {
         let TableFormat::Delimited(delimiter) = self.layout else {
             let is_derived = self.layout == TableFormat::Algorithms;
             let fields = if is_derived { line.replace("No data", NO_DATA) } else { line.to_owned() };
-            let fields = fields.split(|sign: char| sign.is_whitespace() || sign == ',');
+            // Decimal commas are no separators.
+            let has_commas = !fields.contains(char::is_whitespace) || fields.contains(", ");
+            let fields = fields.split(|sign: char| sign.is_whitespace() || has_commas && sign == ',');
             return Some(fields.filter(|field| !field.is_empty()).map(str::to_owned).collect());
         };
         let mut fields = split_quoted(line, delimiter)?;
@@ -187,41 +191,34 @@ impl Columns {
 
     /// Returns true if the fields of a table are a header of names that are not known: none of its numbers is one.
     pub(super) fn resembles_header(&self, fields: &[String]) -> bool {
-        use Role::{Bytes, Count, Launch, Max, Mean, Median, Ranks};
         let is_name = |field: &str| field.trim().starts_with(char::is_alphabetic) && field.parse::<f64>().is_err();
-        let numbers =
-            self.columns.iter().zip(fields).filter(|(column, _)| {
-                matches!(column.role, Some(Ranks | Bytes | Count | Mean | Median | Max | Launch))
-            });
-        let numbers: Vec<&String> = numbers.map(|(_, field)| field).collect();
+        let numbers: Vec<&String> = self.numbers(fields).collect();
         // As one quoted field, or in a sentence about the columns below.
-        let is_about_columns = fields.len() != self.columns.len()
+        let is_sentence = fields.len() != self.columns.len()
             && fields.iter().all(|field| field.trim().parse::<f64>().is_err())
-            && self.columns.iter().filter(|column| fields.iter().any(|field| field.contains(&column.name))).count() > 1;
-        self.is_table() && (numbers.len() > 1 && numbers.iter().all(|field| is_name(field)) || is_about_columns)
+            && self.are_named(&fields.join(" "));
+        self.is_table() && (numbers.len() > 1 && numbers.iter().all(|field| is_name(field)) || is_sentence)
     }
 
-    /// Returns true if a comment such as `# times in ms` says another unit of times than the columns have.
-    pub(super) fn contradicts_unit(&self, comment: &str) -> bool {
-        let words = words(comment);
-        let is_about_times =
-            has_word(&words, &["time", "times", "timing", "timings", "latency", "latencies", "unit", "units"]);
-        let is_unit = |pair: &&[String]| ["in", "unit", "units", "is", "are"].contains(&pair[0].as_str());
-        let stated = words.windows(2).filter(is_unit).find_map(|pair| per_second(&pair[1]));
-        let differs = |unit| self.columns.iter().any(|column| column.is_time() && column.per_second != unit);
-        self.is_table() && is_about_times && stated.is_some_and(differs)
+    /// Returns true if a text names several of the columns.
+    pub(super) fn are_named(&self, text: &str) -> bool {
+        self.columns.iter().filter(|column| contains_name(text, &column.name)).count() > 1
     }
 
     /// Returns true if fields are a row, perhaps cut off, and not a sentence that begins with a number, such as `2 more
     /// processes have sent help message ...`: its first two numbers are numbers, or it has all fields and the first is one.
     pub(super) fn is_row(&self, fields: &[String]) -> bool {
+        let expected = if fields.len() == self.columns.len() { 1 } else { 2 };
+        let mut numbers = self.numbers(fields).take(expected).peekable();
+        self.is_table() || numbers.peek().is_some() && numbers.all(|field| field.parse::<f64>().is_ok())
+    }
+
+    /// The fields of columns with numbers.
+    fn numbers<'f>(&self, fields: &'f [String]) -> impl Iterator<Item = &'f String> {
         use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Component, Invalid, Parameter};
         let texts = [Collective, Algorithm, AlgorithmId, Candidate, Component, Check, Invalid, Parameter];
-        let is_number = |column: &Column| !column.role.is_some_and(|role| texts.contains(&role));
-        let expected = if fields.len() == self.columns.len() { 1 } else { 2 };
-        let numbers = self.columns.iter().zip(fields).filter(|(column, _)| is_number(column));
-        let mut numbers = numbers.take(expected).peekable();
-        self.is_table() || numbers.peek().is_some() && numbers.all(|(_, field)| field.parse::<f64>().is_ok())
+        let is_number = move |column: &Column| column.role.is_some_and(|role| !texts.contains(&role));
+        self.columns.iter().zip(fields).filter(move |(column, _)| is_number(column)).map(|(_, field)| field)
     }
 }
 
@@ -253,6 +250,13 @@ impl Column {
         Self { name: name.trim().to_lowercase(), role, per_second, algorithm: None }
     }
 
+    /// Returns true for the names of sizes in other units than bytes, such as `Size (KiB)` and `msg_size_kb`.
+    fn is_size_in_units(&self) -> bool {
+        let is_unit = |unit: &str| "k kb kib kbytes m mb mib mbytes g gb gib".split(' ').any(|known| known == unit);
+        let words = words(&self.name);
+        words.split_last().is_some_and(|(unit, others)| is_unit(unit) && plain_role(others) == Some(Role::Bytes))
+    }
+
     pub(super) fn is_time(&self) -> bool {
         use Role::{Begin, End, Max, Mean, Median, Min};
         matches!(self.role, Some(Mean | Median | Min | Max | Begin | End))
@@ -263,6 +267,12 @@ impl Column {
 pub(super) fn words(name: &str) -> Vec<String> {
     let words = name.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect()
+}
+
+/// Returns true if the words of a name follow each other in a text.
+fn contains_name(text: &str, name: &str) -> bool {
+    let [text, name] = [text, name].map(|text| format!("_{}_", words(text).join("_")));
+    name.len() > 2 && text.contains(&name)
 }
 
 /// The names in a line, if it is a header: separated by commas, semicolons or tabs, by two blanks or more behind `#` as
@@ -277,7 +287,8 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     {
         return Some((TableFormat::Algorithms, words));
     }
-    let known = |names: &[String]| names.iter().filter(|name| Column::named(name).role.is_some()).count();
+    let is_known = |column: &Column| column.role.is_some() || column.is_size_in_units();
+    let known = |names: &[String]| names.iter().filter(|name| is_known(&Column::named(name))).count();
     let delimited = [',', ';', '\t'].into_iter().filter_map(|sign| {
         let mut names: Vec<String> = split_quoted(text, sign)?.iter().map(|name| name.trim().to_owned()).collect();
         names.truncate(names.iter().rposition(|name| !name.is_empty())? + 1);
@@ -294,7 +305,9 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let is_table = |names: &[String]| {
         let named: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
         let sized = named.iter().any(|column| column.role == Some(Role::Bytes));
-        is_comment && named.iter().any(|column| column.is_time() && (sized || column.per_second > 0.0))
+        let is_time = |column: &Column| column.is_time() && (sized || column.per_second > 0.0);
+        let is_rate = |column: &Column| sized && column.name.contains("bandwidth");
+        is_comment && named.iter().any(|column| is_time(column) || is_rate(column))
     };
     let is_known = known(&words) == words.len() || FOREIGN.iter().any(|foreign| has(foreign));
     let spaced = text.split("  ").map(str::trim).filter(|name| !name.is_empty());
@@ -372,7 +385,7 @@ fn split_quoted(line: &str, delimiter: char) -> Option<Vec<String>> {
 }
 
 /// Returns the number of these units per second.
-fn per_second(unit: &str) -> Option<f64> {
+pub(super) fn per_second(unit: &str) -> Option<f64> {
     match unit {
         "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
         "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" => Some(1e3),
@@ -399,7 +412,7 @@ const SPELLINGS: [(Role, &str); 16] = [
     (Role::Launch, "launch run run_id trial"),
     (Role::Round, "nrep"),
     (Role::Calls, "iterations iters calls repetitions reps n_iter n_iters num_iterations niter samples n_samples"),
-    (Role::Process, "process"),
+    (Role::Process, "process rank rank_id mpi_rank"),
     (Role::Check, "validation defects"),
     (Role::Invalid, "errorcode exit_code exitcode exit_status return_code returncode rc"),
     (
@@ -416,7 +429,7 @@ fn plain_role(words: &[String]) -> Option<Role> {
 }
 
 /// Content of a column of times, by the words of its name without the unit.
-fn time_role(words: &[String]) -> Option<Role> {
+pub(super) fn time_role(words: &[String]) -> Option<Role> {
     let is_time = |word: &&str| ["latency", "lat", "time", "t", "runtime"].contains(word);
     let others: Vec<&str> = words.iter().map(String::as_str).filter(|word| !is_time(word)).collect();
     Some(match others[..] {

@@ -17,7 +17,7 @@ use crate::timing::Imported;
 const NAMED_PLACES: usize = 4;
 
 /// Largest number of lines that a message names.
-const NAMED_LINES: usize = 6;
+pub(super) const NAMED_LINES: usize = 6;
 
 /// The directory of a file, without directories that are named after facts of timings, such as `np4/a3`, and without the
 /// last ones that a pattern describes.
@@ -77,8 +77,8 @@ pub(super) fn settle(
         }
         let lines: Vec<String> = rows.iter().map(&line).collect();
         let mut what = format!(
-            "lines {} contradict each other about {cell}, {candidate}, and none is used; repeated measurements need \
-             different launch numbers",
+            "lines {} contradict each other about {cell}, {candidate}, and none is used; repeated measurements need a \
+             number in a column `launch` (starts of mpirun) or `nrep` (calls of one start)",
             some(&lines, NAMED_LINES),
         );
         if candidate == Candidate::Builtin && rows.iter().any(|row| row.source != first.source) {

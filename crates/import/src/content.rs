@@ -1,11 +1,12 @@
 //! Contents of files: unpacked, whole lines of text, as a terminal shows them.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use collrules_record::rundir::read_at_most;
 use flate2::read::MultiGzDecoder;
 use regex::Regex;
 
@@ -24,40 +25,31 @@ pub(super) const STDIN: &str = "-";
 /// Reads a file, or standard input for `-`, of at most [`MOST_BYTES`]. Refuses devices and named pipes, which may never
 /// end; unnamed pipes, such as a shell's `<(zcat ...)`, are read.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
     if path == Path::new(STDIN) {
-        limited(io::stdin().lock(), &mut bytes)?;
-        return Ok(bytes);
+        return read_at_most(io::stdin().lock(), MOST_BYTES);
     }
     let kind = fs::metadata(path)?.file_type();
     let is_named_pipe = kind.is_fifo() && fs::canonicalize(path).is_ok();
     if !kind.is_file() && (!kind.is_fifo() || is_named_pipe) {
         return Err(io::Error::other("it is not a regular file"));
     }
-    limited(File::open(path)?, &mut bytes)?;
-    Ok(bytes)
+    read_at_most(File::open(path)?, MOST_BYTES)
 }
 
-/// Text of a file: unpacked, in lines, and without a byte order mark.
-pub(super) struct Content {
-    pub(super) text: String,
-    /// Findings about a prefix of all lines, and about a last line that is cut off.
-    pub(super) findings: Vec<Finding>,
-}
-
-/// Decodes the content of a file.
-pub(super) fn decode(bytes: &[u8]) -> Result<Content, ImportError> {
-    let mut text = Vec::new();
-    if bytes.starts_with(&GZIP_MAGIC) {
-        limited(MultiGzDecoder::new(bytes), &mut text).map_err(|cause| match cause.kind() {
-            io::ErrorKind::FileTooLarge => ImportError::Read(cause),
-            _ => ImportError::Gzip(cause),
-        })?;
+/// Text of a file: unpacked, in lines, and without a byte order mark; with findings about a prefix of all lines, and about a
+/// last line that is cut off.
+pub(super) fn decode(bytes: &[u8]) -> Result<(String, Vec<Finding>), ImportError> {
+    let mut text = if bytes.starts_with(&GZIP_MAGIC) {
+        read_at_most(MultiGzDecoder::new(bytes), MOST_BYTES).map_err(ImportError::Gzip)?
     } else {
-        text.extend_from_slice(bytes);
-    }
+        bytes.to_vec()
+    };
     if text.starts_with(BYTE_ORDER_MARK) {
         text.drain(..BYTE_ORDER_MARK.len());
+    }
+    // Lines of old systems end so.
+    if !text.contains(&b'\n') {
+        text.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
     }
     if text.contains(&0) {
         return Err(ImportError::NotText);
@@ -70,17 +62,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Content, ImportError> {
         let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
         Finding::new(FindingCode::StrayLines, what)
     });
-    Ok(Content { text, findings: unfinished.into_iter().chain(prefix).collect() })
-}
-
-/// Reads to the end; an error if there are more than [`MOST_BYTES`].
-fn limited(reader: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
-    reader.take(MOST_BYTES + 1).read_to_end(bytes)?;
-    if bytes.len() as u64 <= MOST_BYTES {
-        return Ok(());
-    }
-    let why = format!("it has more than {} MiB when it is unpacked; split it", MOST_BYTES >> 20);
-    Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+    Ok((text, unfinished.into_iter().chain(prefix).collect()))
 }
 
 /// A text as a terminal shows it: without colours, and of lines that were overwritten the last text.

@@ -2,11 +2,13 @@
 
 use collrules_rules::{Collective, Release};
 
-use collrules_record::CandidateName;
 use collrules_record::units::Ranks;
+use collrules_record::{Candidate, CandidateName, Cell};
+
+use super::formats::Size;
 
 /// Facts from one source; unknown ones are missing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Facts {
     /// The collective.
     pub collective: Option<Collective>,
@@ -16,6 +18,21 @@ pub struct Facts {
     pub algorithm: Option<CandidateName>,
     /// The start of the MPI job.
     pub launch: Option<u32>,
+}
+
+/// Facts that a timing needs.
+pub(super) struct CompleteFacts {
+    pub(super) collective: Collective,
+    pub(super) ranks: Ranks,
+    pub(super) candidate: Candidate,
+    pub(super) launch: u32,
+}
+
+impl CompleteFacts {
+    pub(super) fn cell(&self, size: Size) -> Result<Cell, &'static str> {
+        let Self { collective, ranks, .. } = *self;
+        Ok(Cell { collective, ranks, bytes: size.message(collective, ranks)? })
+    }
 }
 
 /// Combines facts of the options, the content and the file name. Options and content must agree. A name that contradicts
@@ -56,19 +73,16 @@ impl Facts {
         }
     }
 
-    /// The options for facts that others lack.
-    pub(super) fn beyond(&self, others: &Self) -> impl Iterator<Item = &'static str> {
-        let facts = [
-            ("--np", self.ranks.is_some() && others.ranks.is_none()),
-            ("--algorithm", self.algorithm.is_some() && others.algorithm.is_none()),
-            ("--launch", self.launch.is_some() && others.launch.is_none()),
-        ];
-        facts.into_iter().filter_map(|(option, is_alone)| is_alone.then_some(option))
+    /// The options for these facts, apart from the collective.
+    pub(super) fn options(&self) -> Vec<&'static str> {
+        let facts = [self.ranks.is_some(), self.algorithm.is_some(), self.launch.is_some()];
+        let options = ["--np", "--algorithm", "--launch"].into_iter().zip(facts);
+        options.filter_map(|(option, is_given)| is_given.then_some(option)).collect()
     }
 
     /// The first fact about which others differ. The release and the collective tell whether a name and a number mean the
     /// same algorithm.
-    fn difference(&self, others: &Self, release: Release, collective: Option<Collective>) -> Option<String> {
+    pub(super) fn difference(&self, others: &Self, release: Release, collective: Option<Collective>) -> Option<String> {
         let algorithm = |facts: &Self| {
             let candidate = facts.algorithm.as_ref()?.candidate(release, collective?);
             Some(candidate.map_or_else(|why| why, |candidate| candidate.to_string()))

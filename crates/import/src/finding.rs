@@ -42,6 +42,8 @@ names! {
         VaryingColumn "varying-column",
         /// A file has several outputs, and options that hold for all of them.
         SeveralOutputs "several-outputs",
+        /// An algorithm was forced without the setting that Open MPI needs for it.
+        NotForced "not-forced",
         /// A file has the content of another one, but a name with other facts.
         SameContent "same-content",
         /// A file that cannot be used at all.
@@ -207,14 +209,11 @@ impl fmt::Display for Finding {
 /// Reason why nothing can be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// Reading failed, perhaps after some rows.
-    #[error("the table cannot be read to its end, and no part of it is used: {0}")]
-    Read(io::Error),
     /// Unpacking failed, perhaps after some rows.
-    #[error("the gzip data is damaged or cut off, and no part of the table is used: {0}")]
+    #[error("the gzip data is damaged, cut off or too large, and no part of the table is used: {0}")]
     Gzip(io::Error),
     /// The header is not text: another kind of file, or not UTF-8.
-    #[error("this is no table: it begins with neither UTF-8 text nor gzip data")]
+    #[error("this is no table: it is neither UTF-8 text nor gzip data; `iconv -f UTF-16 -t UTF-8` converts UTF-16")]
     NotText,
     /// The file is empty.
     #[error("the file is empty")]
@@ -239,37 +238,9 @@ pub enum ImportError {
         /// The error.
         cause: Box<ImportError>,
     },
-    /// Some timings are of the slowest rank only, and others are averages only.
-    #[error(
-        "some timings are of the slowest rank and others are averaged over ranks, and they cannot be compared; import \
-         them separately"
-    )]
-    MixedTimes,
-    /// Some times are medians over calls, and others are means.
-    #[error(
-        "some times are medians over calls and others are means, and they cannot be compared; import them separately"
-    )]
-    MixedMedians,
-    /// Buffers of some timings are in the memory of a device, and those of others are not.
-    #[error(
-        "{device} was measured with buffers in the memory of a device and {host} was not, and they cannot be compared; \
-         import them separately"
-    )]
-    MixedMemory {
-        /// The place of a timing with buffers in the memory of a device.
-        device: String,
-        /// The place of a timing with other buffers.
-        host: String,
-    },
-    /// The wanted time is missing somewhere.
-    #[error("not every timing has a time {0}; leave out --time, or import the files that have it separately")]
-    NoSuchTime(&'static str),
-    /// No file name matches the user's pattern.
-    #[error(
-        "no file has a name as --name-pattern describes it; a pattern has to match the end of the path, with its \
-         directories and its ending"
-    )]
-    NoMatch,
+    /// Times of two kinds.
+    #[error("{0}, and they cannot be compared; import them separately")]
+    Mixed(String),
     /// Not one timing is left.
     #[error("no timing can be used{}", reasons(findings))]
     Nothing {
@@ -303,11 +274,10 @@ impl ImportError {
 
 /// The worst findings, each on a line of its own.
 fn reasons(findings: &[Finding]) -> String {
-    const NAMED: usize = 5;
     let mut worst: Vec<&Finding> = findings.iter().filter(|finding| finding.severity > FindingSeverity::Note).collect();
     if worst.is_empty() {
         worst = findings.iter().collect();
     }
-    let lines = first_lines(Finding::describe_all(worst), NAMED);
+    let lines = first_lines(Finding::describe_all(worst), 5);
     if lines.is_empty() { String::new() } else { format!(":\n  {}", lines.join("\n  ")) }
 }

@@ -90,17 +90,19 @@ pub(super) fn mark(line: &str) -> Option<(ImportFormat, HeaderLine, &str)> {
     })
 }
 
-/// The begin of an output within a line, behind something else than `#`: the line in front of it was not ended.
-pub(super) fn banner_within(line: &str) -> Option<&str> {
+/// The begin of an output or of a header within a line, behind something else than `#`: the line in front of it was not
+/// ended.
+pub(super) fn banner_within(line: &str, is_header: impl Fn(&str) -> bool) -> Option<&str> {
     let begins = line.match_indices('#').filter(|(at, _)| line[..*at].contains(|sign| sign != '#' && sign != ' '));
     begins.map(|(at, _)| &line[at..]).find(|rest| {
         let mark = mark(rest).map(|(_, mark, _)| mark);
         matches!(mark, Some(HeaderLine::Test | HeaderLine::NamelessTest | HeaderLine::Program | HeaderLine::Ranks))
+            || is_header(rest)
     })
 }
 
 /// Meaning of a printed size in the two reduce-scatters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The message size as collrules has it: the whole vector of reduce_scatter, a block of reduce_scatter_block.
     Message,
@@ -109,6 +111,7 @@ pub(super) enum Meaning {
     /// The block of one rank.
     PerRank,
     /// Unknown.
+    #[default]
     Unknown,
 }
 
@@ -127,7 +130,7 @@ impl Meaning {
 }
 
 /// A printed size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) printed: u64,
     pub(super) meaning: Meaning,

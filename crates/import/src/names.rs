@@ -15,8 +15,8 @@ use super::facts::{Facts, collective_named};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PathFacts {
     pub(super) facts: Facts,
-    /// A part of the path with facts that are not believed, and its unknown word.
-    pub(super) unread: Option<(String, String)>,
+    /// Reason why facts of the path are not believed.
+    pub(super) unread: Option<String>,
     /// Name of another library than Open MPI.
     pub(super) library: Option<&'static str>,
 }
@@ -31,10 +31,9 @@ const PLAIN: [&str; 11] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "
 const LIBRARIES: [&str; 10] =
     ["i_mpi_adjust", "intel_mpi", "intelmpi", "impi", "mpich", "mvapich", "nccl", "oneccl", "rccl", "ucc"];
 
-/// Reads the facts from the parts of a path. Of parts that differ the innermost counts.
+/// Reads the facts from the parts of a path. Nothing is believed of parts that contradict each other.
 pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
-    let mut found = PathFacts::default();
-    let mut is_ours = false;
+    let (mut found, mut is_ours, mut difference) = (PathFacts::default(), false, None);
     for (place, part) in parts.iter().enumerate().rev() {
         let words = words_of(part);
         // `mvapich2` and `impi2021` name them too.
@@ -51,12 +50,21 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
         let endings = part.split('.').skip(1).filter(|_| place + 1 == parts.len());
         let unknown = unknown.filter(|word| endings.into_iter().all(|ending| !ending.eq_ignore_ascii_case(word)));
         match unknown {
-            None => found.facts = found.facts.or(facts),
+            None => {
+                let collective = found.facts.collective.or(facts.collective);
+                difference = difference.or_else(|| found.facts.difference(&facts, release, collective));
+                found.facts = found.facts.or(facts);
+            }
             Some(word) if facts != Facts::default() => {
-                found.unread.get_or_insert(((*part).to_owned(), word));
+                let why = || format!("`{part}` is not believed, since its word `{word}` is unknown");
+                found.unread.get_or_insert_with(why);
             }
             Some(_) => {}
         }
+    }
+    if let Some(what) = difference {
+        found.facts = Facts::default();
+        found.unread = Some(format!("its path is not believed, since it names two values of {what}"));
     }
     found
 }

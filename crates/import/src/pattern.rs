@@ -15,7 +15,8 @@ use super::facts::{Facts, collective_named};
 pub struct NamePattern {
     /// Matches a whole number of last parts of a path, with a group for each fact.
     expression: Regex,
-    directories: usize,
+    /// Number of directories that it describes.
+    pub(super) directories: usize,
 }
 
 impl NamePattern {
@@ -25,24 +26,14 @@ impl NamePattern {
                 "`{text}` is not a name pattern: {what}; write one like {{collective}}-np{{np}}-a{{algorithm}}*.txt"
             )
         };
-        let mut expression = String::new();
-        for part in text.split_inclusive(['*', '}']) {
-            let (literal, group) = match (part.split_once('{'), part.strip_suffix('*')) {
-                (Some((literal, name)), _) => {
-                    let name = name.strip_suffix('}').ok_or_else(|| bad("a brace is not closed"))?;
-                    let values = match name {
-                        "collective" => spellings(),
-                        "np" => "[0-9]*[1-9][0-9]*".to_owned(),
-                        "algorithm" => "[A-Za-z0-9_]+".to_owned(),
-                        "launch" => "[0-9]+".to_owned(),
-                        _ => return Err(bad("known are {collective}, {np}, {algorithm}, {launch}")),
-                    };
-                    (literal, format!("(?P<{name}>{values})"))
-                }
-                (None, Some(literal)) => (literal, "[^/]*".to_owned()),
-                (None, None) => (part, String::new()),
-            };
-            expression += &(regex::escape(literal) + &group);
+        let mut expression = regex::escape(text).replace(r"\*", "[^/]*");
+        let collectives = spellings();
+        let numbers = [("np", "[0-9]*[1-9][0-9]*"), ("algorithm", "[A-Za-z0-9_]+"), ("launch", "[0-9]+")];
+        for (name, values) in [("collective", collectives.as_str())].into_iter().chain(numbers) {
+            expression = expression.replace(&format!(r"\{{{name}\}}"), &format!("(?P<{name}>{values})"));
+        }
+        if [r"\{", r"\}"].iter().any(|brace| expression.contains(brace)) {
+            return Err(bad("known are {collective}, {np}, {algorithm}, {launch}"));
         }
         if !text.contains('{') {
             return Err(bad("it has no placeholder"));
@@ -77,11 +68,6 @@ impl NamePattern {
             launch: number("launch")?,
         })
     }
-
-    /// Returns the number of directories that it describes.
-    pub(super) fn directories(&self) -> usize {
-        self.directories
-    }
 }
 
 #[cfg(test)]
@@ -107,8 +93,9 @@ mod tests {
         for (text, why) in [
             ("", "no placeholder"),
             ("*.txt", "no placeholder"),
-            ("{np", "not closed"),
-            ("{n*p}", "not closed"),
+            ("{np", "known are"),
+            ("{n*p}", "known are"),
+            ("np}", "known are"),
             ("{x}", "known are"),
             ("{np}/{np}", "twice"),
         ] {

@@ -14,7 +14,7 @@ use super::statement::Statement;
 use super::timing::TimeStatistics;
 
 /// A timing as read from a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Raw {
     /// Line in the file, from 1.
     pub(super) line: u64,
@@ -57,8 +57,8 @@ pub(super) struct BenchmarkOutput {
     pub(super) datatype: Option<String>,
     pub(super) columns: Option<Columns>,
     pub(super) rows: usize,
-    /// Sizes with wrong data, each with its line and the number of timings before it.
-    pub(super) wrong: Vec<(u64, u64, usize)>,
+    /// Sizes with wrong data, each with the line that says so.
+    pub(super) wrong: BTreeMap<u64, u64>,
     /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
     pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
     pub(super) raws: Vec<Raw>,

@@ -6,8 +6,6 @@
 //! ompi-collectives-tuning have means over launches of OSU's or IMB's mean over ranks in microseconds, perhaps with a
 //! standard deviation in parentheses.
 
-use std::collections::BTreeSet;
-
 use collrules_record::CandidateName;
 use collrules_record::units::Seconds;
 use collrules_rules::Collective;
@@ -32,7 +30,6 @@ pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError>
         stray: None,
         output: BenchmarkOutput::default(),
         has_text: false,
-        blank: Vec::new(),
         last_row: 0,
         stated: Vec::new(),
     };
@@ -49,7 +46,6 @@ pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError>
         only.stated.append(&mut reader.stated);
     }
     unread::report(&mut reader.parsed)?;
-    unread::refuse_ambiguous(&mut reader.parsed);
     Ok(reader.parsed)
 }
 
@@ -64,7 +60,6 @@ struct Reader<'a> {
     output: BenchmarkOutput,
     /// True if a line was neither blank nor a comment.
     has_text: bool,
-    blank: Vec<u64>,
     last_row: u64,
     /// The latest statements of lines outside of tables.
     stated: Vec<Statement>,
@@ -86,14 +81,14 @@ impl Reader<'_> {
             if self.output.format == Some(ImportFormat::Imb) && self.output.rows > 0 {
                 self.end();
             }
-            self.blank.push(line);
             return Ok(());
         }
-        if let Some(banner) = banner_within(content) {
+        let is_comment = content.starts_with('#');
+        let is_header = |rest: &str| !is_comment && Columns::find(rest, &self.given).is_some();
+        if let Some(banner) = banner_within(content, is_header) {
             let what = "an output begins within the line, so that what is in front may be cut off; begin a line with";
             return Err(ImportError::Doubtful(format!("{what} {}", short(banner))));
         }
-        let is_comment = content.starts_with('#');
         let is_table = self.output.format == Some(ImportFormat::Table);
         let may_be_header = is_comment || !self.has_text || self.output.format.is_some();
         self.has_text |= !is_comment;
@@ -105,32 +100,33 @@ impl Reader<'_> {
         } else if let Some(found) = may_be_header.then(|| Columns::find(content, &self.given)).flatten() {
             self.end_stray();
             match found {
+                // `# time (s)` is about the columns of a table.
+                Ok(columns) if is_comment && is_table && columns.columns.len() == 1 => {}
                 Ok(columns) => self.header(columns, is_comment),
-                // Of tests that are not read.
-                Err(_) if self.output.passed.is_some() => {}
-                // A comment of a table may be about its columns.
-                Err(_) if is_table && is_comment => {}
+                // Of tests that are not read, or a comment about the columns of a table.
+                Err(_) if self.output.passed.is_some() || is_table && is_comment => {}
                 Err(why) => return Err(why),
             }
+            self.state(line, content);
         } else if is_comment {
             self.end_stray();
-            if self.output.columns.as_ref().is_some_and(|columns| columns.contradicts_unit(content)) {
-                let what = "another unit than the header's; split the file, and give each part its unit in the header";
-                return Err(ImportError::Doubtful(format!("{} says {what}", short(content))));
+            let columns = self.output.columns.as_ref().filter(|columns| columns.is_table() && self.output.rows > 0);
+            if columns.is_some_and(|columns| columns.are_named(content)) {
+                let what = "names columns, so that what is below may be in another order; begin it with a header";
+                return Err(ImportError::Doubtful(format!("{} {what}", short(content))));
             }
             self.state(line, content);
         } else {
             self.row(line, content)?;
         }
-        self.blank.clear();
         Ok(())
     }
 
     /// Keeps the statements of a line outside of tables.
     fn state(&mut self, line: u64, content: &str) {
-        for statement in statement::read(line, content) {
+        for statement in statement::read(line, content, &self.stated) {
             let (replaced, kept): (Vec<_>, Vec<_>) =
-                self.stated.drain(..).partition(|earlier| statement.replaces(earlier));
+                self.stated.drain(..).partition(|earlier| statement::is_about_same(&statement.fact, &earlier.fact));
             let differs = |earlier: &Statement| earlier.is_disputed || earlier.fact != statement.fact;
             let is_disputed = replaced.iter().any(|earlier| earlier.line > self.last_row && differs(earlier));
             self.stated = kept;
@@ -193,7 +189,7 @@ impl Reader<'_> {
             HeaderLine::WrongData => {
                 let number = |text: &str| text.trim_start().split(',').next().and_then(|number| number.parse().ok());
                 match value.split_once(",size =").and_then(|(_, size)| number(size)) {
-                    Some(size) => self.output.wrong.push((line, size, self.output.raws.len())),
+                    Some(size) => drop(self.output.wrong.insert(size, line)),
                     None => {
                         self.wrong_data(line, format!("the benchmark found wrong data and stopped: {}", short(value)))
                     }
@@ -261,15 +257,12 @@ impl Reader<'_> {
             self.add_stray(line, content);
         } else {
             self.end_stray();
-            if self.output.rows == 0 {
-                self.output.stated.clone_from(&self.stated);
-            }
+            let since = if self.output.rows == 0 { 0 } else { self.last_row };
+            self.output.stated.extend(self.stated.iter().filter(|it| it.line >= since).cloned());
             self.output.rows += 1;
             self.last_row = line;
-            if columns.is_table() {
-                for line in self.blank.drain(..) {
-                    self.parsed.report(line, FindingCode::EmptyValue, row::EMPTY_ROW);
-                }
+            if fields.as_ref().is_some_and(|fields| fields.len() != columns.columns.len()) {
+                self.state(line, content);
             }
             let unclosed = || Finding::new(FindingCode::BadRow, "a quoted value is not closed");
             let fields = fields.ok_or_else(unclosed);
@@ -300,9 +293,9 @@ impl Reader<'_> {
     fn end_stray(&mut self) {
         let Some((first, last, content)) = self.stray.take() else { return };
         let what = if first == last {
-            format!("not part of the benchmark's output, ignored: {content}")
+            format!("not part of the benchmark's output: {content}")
         } else {
-            format!("lines {first} to {last} are not part of the benchmark's output, ignored; they begin: {content}")
+            format!("lines {first} to {last} are not part of the benchmark's output; they begin: {content}")
         };
         self.parsed.report(first, FindingCode::StrayLines, what);
     }
@@ -339,34 +332,23 @@ impl Reader<'_> {
         }
     }
 
-    /// Leaves out the rows behind messages about wrong data; of messages that came late, the rows of their size. IMB names
-    /// the bytes that a rank checked, which may be the blocks of all ranks.
+    /// Leaves out the rows of sizes with wrong data. IMB names the bytes that a rank checked, which may be the blocks of all
+    /// ranks.
     fn leave_out_wrong(&mut self) {
         let Facts { collective, ranks, .. } = self.output.facts;
         let has_blocks = collective.is_some_and(|it| it.counts_blocks() || it == Collective::Alltoall);
         let ranks = ranks.filter(|_| has_blocks).map_or(1, |ranks| u64::from(ranks.0));
-        let mut wrong = BTreeSet::new();
-        for (line, size, behind) in std::mem::take(&mut self.output.wrong) {
-            let fits = |place: &usize| {
-                let printed = self.output.raws[*place].size.printed;
-                printed == size || printed.checked_mul(ranks) == Some(size)
-            };
-            let all = 0..self.output.raws.len();
-            let behind = Some(behind).filter(|place| all.contains(place));
-            let places: Vec<usize> = match behind.filter(fits) {
-                Some(place) => vec![place],
-                None => all.filter(fits).collect(),
-            };
-            wrong.extend(places.first().copied().or(behind));
-            if places.is_empty() && behind.is_none() {
+        for (size, line) in std::mem::take(&mut self.output.wrong) {
+            let fits =
+                |raw: &mut Raw| [Some(raw.size.printed), raw.size.printed.checked_mul(ranks)].contains(&Some(size));
+            let wrong: Vec<Raw> = self.output.raws.extract_if(.., fits).collect();
+            if wrong.is_empty() {
                 self.wrong_data(line, format!("the benchmark found wrong data of {size} bytes"));
             }
-            wrong.extend(places);
-        }
-        for place in wrong.into_iter().rev() {
-            let Raw { line, facts, size, .. } = self.output.raws.remove(place);
-            let finding = Finding::new(FindingCode::ValidationFailed, "the benchmark found wrong data");
-            self.parsed.findings.push(finding.at(line).about(facts, size));
+            self.parsed.findings.extend(wrong.into_iter().map(|Raw { line, facts, size, .. }| {
+                let finding = Finding::new(FindingCode::ValidationFailed, "the benchmark found wrong data");
+                finding.at(line).about(facts, size)
+            }));
         }
     }
 
@@ -377,11 +359,13 @@ impl Reader<'_> {
     /// Combines the times of the processes of a call.
     fn combine_processes(&mut self) {
         let rows = self.output.raws.extract_if(.., |raw| raw.is_process);
-        let calls = group(rows, |raw| (raw.facts.collective, raw.size.printed, raw.round));
+        let calls = group(rows, |raw| (raw.facts.clone(), raw.size.printed, raw.round));
         for call in calls.into_values() {
-            let times: Vec<f64> = call.iter().filter_map(|raw| raw.times.max).map(|time| time.0).collect();
+            let times = call.iter().filter_map(|raw| raw.times.max.or(raw.times.mean));
+            let times: Vec<f64> = times.map(|time| time.0).collect();
             let (count, first) = (call.len(), call[0].clone());
-            if let Some(ranks) = first.facts.ranks.filter(|ranks| ranks.0 as usize != count) {
+            let ranks = first.facts.ranks.or(self.given.facts.ranks);
+            if let Some(ranks) = ranks.filter(|ranks| ranks.0 as usize != count) {
                 let what = format!("{count} of {ranks} processes of this call have a row");
                 self.parsed.report(first.line, FindingCode::BadRow, what);
                 continue;
@@ -394,10 +378,10 @@ impl Reader<'_> {
     }
 }
 
-/// Statements of columns that are not read about the MPI library.
+/// Statements of columns that are not read about the MPI library or a statistic.
 fn libraries(raw: &Raw) -> impl Iterator<Item = Statement> {
-    let stated = raw.unread.iter().flat_map(|(name, value)| statement::read(raw.line, &format!("{name} {value}")));
-    stated.filter(|it| matches!(it.fact, Stated::Version(_) | Stated::Library(_)))
+    let stated = raw.unread.iter().flat_map(|(name, value)| statement::read(raw.line, &format!("{name} {value}"), &[]));
+    stated.filter(|it| matches!(it.fact, Stated::Version(_) | Stated::Library(_) | Stated::Statistic(_)))
 }
 
 /// A name of PGMPITuneLib, `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.

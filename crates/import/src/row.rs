@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use collrules_record::CandidateName;
-use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
 use crate::columns::{ALGORITHMS, Column, Columns, NO_DATA, Role, SIZES, TableFormat};
@@ -12,9 +12,6 @@ use crate::finding::{Finding, FindingCode};
 use crate::formats::{ImportFormat, Meaning, Size};
 use crate::raw::{BenchmarkOutput, Raw};
 use crate::timing::{TimeStatistics, step, time};
-
-/// Reason for leaving out a row without any value.
-pub(super) const EMPTY_ROW: &str = "the row is empty";
 
 /// Reads a row; the tables of ompi-collectives-tuning have several timings on a row, others one.
 pub(super) fn read(
@@ -25,7 +22,7 @@ pub(super) fn read(
 ) -> Result<Vec<Result<Raw, Finding>>, Finding> {
     let expected = columns.columns.len();
     if fields.iter().all(|field| field.trim().is_empty()) {
-        return Err(Finding::new(FindingCode::EmptyValue, EMPTY_ROW));
+        return Err(Finding::new(FindingCode::EmptyValue, "the row is empty"));
     }
     // Rows of detail.out repeat the reference in one column more than the header has.
     let is_detail = columns.layout == TableFormat::Algorithms && !columns.has(Role::Algorithm);
@@ -39,19 +36,14 @@ pub(super) fn read(
     let mut row = Raw {
         line,
         facts: output.facts.clone(),
-        size: Size { printed: 0, meaning: Meaning::Unknown, element: output.element.unwrap_or(1) },
-        round: 0,
-        times: TimeStatistics::default(),
-        step: Seconds(0.0),
-        calls: None,
+        size: Size { element: output.element.unwrap_or(1), ..Size::default() },
         is_on_device: output.is_on_device,
         is_process: columns.has(Role::Process),
         is_median: columns.has(Role::Median),
-        name: None,
-        unread: Vec::new(),
+        ..Raw::default()
     };
     let names_algorithm = ALGORITHMS.iter().any(|role| columns.has(*role));
-    let (mut times, mut begin) = (Vec::new(), 0.0);
+    let (mut times, mut begin, mut unsized_by) = (Vec::new(), 0.0, None);
     for (column, text) in columns.columns.iter().zip(fields) {
         let text = text.trim();
         let Some(role) = column.role.filter(|role| *role != Role::Component || !names_algorithm) else {
@@ -60,6 +52,8 @@ pub(super) fn read(
             }
             continue;
         };
+        // As pandas writes whole numbers of columns with gaps.
+        let text = if column.is_time() { text } else { text.strip_suffix(".0").unwrap_or(text) };
         match role {
             Role::Spread => {}
             Role::Parameter if text.is_empty() || text.parse::<f64>() == Ok(0.0) => {}
@@ -67,6 +61,7 @@ pub(super) fn read(
                 let what = "is not read; a column candidate has tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
                 return Err(bad(format!("{} {text} {what}", column.name)));
             }
+            _ if text.is_empty() && SIZES.contains(&role) => unsized_by = Some(column),
             _ if text.is_empty() && !column.is_time() => return Err(empty(column)),
             Role::Collective => {
                 let named = collective_named(text).map_or_else(|| text.parse::<Collective>(), Ok);
@@ -124,6 +119,9 @@ pub(super) fn read(
         && !SIZES.iter().any(|role| columns.has(*role))
     {
         return Err(bad(format!("the table has no column {}, which {sized} needs", Role::Bytes.name())));
+    }
+    if let Some(column) = unsized_by.filter(|_| row.facts.collective != Some(Collective::Barrier)) {
+        return Err(empty(column));
     }
     let is_empty = row.size.printed == 0;
     if row.facts.collective == Some(Collective::Barrier) && !is_empty {
@@ -196,7 +194,6 @@ fn untimed(column: &Column, what: &str) -> Finding {
 
 fn whole(column: &Column, text: &str) -> Result<u32, Finding> {
     // The standard library takes a leading plus sign, which is a slip here.
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse().ok().filter(|_| digits);
+    let number = text.parse().ok().filter(|_| !text.starts_with('+'));
     number.ok_or_else(|| wrong(column, format!("`{text}` is not a whole number from 0 to {}", u32::MAX)))
 }

@@ -87,7 +87,6 @@ fn bad_rows_are_reported_with_their_line_and_left_out() {
         ("bcast,0,4, ,1", "message_bytes is empty"),
         (",0,4,1,1", "collective is empty"),
         (",,,,", "the row is empty"),
-        ("  ", "the row is empty"),
         ("bcast,0,4,1,0", "avg_latency_us: `0` is zero: no call takes no time"),
         ("bcast,0,4,1,-0.0", "avg_latency_us: `-0.0` is zero: no call takes no time"),
         ("bcast,0,4,1,1e-320", "avg_latency_us: `1e-320` is zero: no call takes no time"),
@@ -146,7 +145,7 @@ fn lines_are_those_of_the_file_whatever_ends_them() {
             let table = read(text.replace('\n', ending)).expect("reads");
             assert_eq!(lines(&table), [3, 6, 8]);
             let found: Vec<_> = table.problems.iter().filter_map(|problem| problem.line).collect();
-            assert_eq!(found, [2, 4, 5, 7]);
+            assert_eq!(found, [7], "blank lines are no rows");
         }
     }
 }
@@ -163,13 +162,11 @@ fn a_last_line_without_its_end_is_not_used() {
 }
 
 #[test]
-fn a_name_with_several_numbers_is_not_used() {
+fn a_name_with_several_numbers_refuses() {
     let header = "collective,algorithm_id,algorithm,comm_size,message_bytes,avg_latency_us\n";
     let rows = ["bcast,0,builtin,4,1,9", "bcast,5,binomial,4,1,1", "bcast,6,Binomial,4,2,2", "bcast,3,pipeline,4,1,3"];
-    let table = read(format!("{header}{}\n", rows.join("\n"))).expect("some rows are good");
-    assert_eq!(lines(&table), [2, 5]);
-    let what = "the table gives several numbers to the bcast algorithm `binomial`: 5, 6";
-    assert_eq!(problems(&table), [format!("line 3: {what}"), format!("line 4: {what}")]);
+    let error = read(format!("{header}{}\n", rows.join("\n"))).expect_err("5 is no binomial tree");
+    assert!(matches!(error, ImportError::At { line: 3, .. }), "{error}");
     // Other collectives number theirs in their own way.
     let rows = ["bcast,6,binomial,4,1,1", "gather,2,binomial,4,1,2"];
     assert_eq!(lines(&read(format!("{header}{}\n", rows.join("\n"))).expect("reads")), [2, 3]);
@@ -191,7 +188,7 @@ fn what_grows_without_end_is_refused() {
     io::copy(&mut io::repeat(b' ').take(MOST_BYTES), &mut encoder).expect("writes to memory");
     let packed = encoder.finish().expect("writes to memory");
     let error = read(packed).expect_err("is too large").to_string();
-    assert!(error.contains("more than 256 MiB when it is unpacked; split it"), "{error}");
+    assert!(error.contains("more than 256 MiB"), "{error}");
 }
 
 #[test]
@@ -213,7 +210,7 @@ fn rows_that_contradict_each_other_are_all_left_out() {
     let table = rows("bcast,0,2,1,1\nbcast,0,4,1,1\nbcast,0,2,1,2\nbcast,0,2,1,1\nbcast,1,2,1,2\n");
     assert_eq!(lines(&table), [3, 6]);
     let what = "lines 2, 4 and 5 contradict each other about bcast of 1 B on 2 ranks, builtin, and none is used; \
-                repeated measurements need different launch numbers";
+                repeated measurements need a number in a column `launch` (starts of mpirun) or `nrep` (calls of one start)";
     assert_eq!(problems(&table), [2, 4, 5].map(|line| format!("line {line}: {what}")));
 }
 

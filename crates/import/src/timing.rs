@@ -1,11 +1,15 @@
 //! Timings: their statistics, their texts, and checks of whether they are possible.
 
+use std::collections::BTreeSet;
+
 use collrules_record::findings::Statistic;
 use collrules_record::sample::{TableTiming, TimedRow, check_time};
 use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Cell};
 
-use super::finding::{Finding, FindingCode, ImportError};
+use super::columns;
+use super::finding::ImportError;
+use super::group::group;
 
 /// Times over ranks in seconds, as far as a file has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -63,8 +67,16 @@ impl Imported {
     }
 }
 
+/// The number of a time and its units per second; its own unit counts more than that of the column.
+fn in_units(text: &str, per_second: f64) -> (&str, f64) {
+    let number = text.trim_end_matches(char::is_alphabetic);
+    let unit = columns::per_second(&text[number.len()..].to_lowercase());
+    unit.map_or((text, per_second), |unit| (number.trim_end(), unit))
+}
+
 /// The step between numbers as written, in seconds.
 pub(super) fn step(text: &str, per_second: f64) -> f64 {
+    let (text, per_second) = in_units(text, per_second);
     let decimals =
         text.split_once('.').map_or(0, |(_, decimals)| decimals.bytes().take_while(u8::is_ascii_digit).count());
     let decimals = decimals.min(20) as f64;
@@ -73,7 +85,9 @@ pub(super) fn step(text: &str, per_second: f64) -> f64 {
 
 /// Parses a positive time, given its number of units per second.
 pub(super) fn time(text: &str, per_second: f64) -> Result<Seconds, String> {
-    let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    let (number, per_second) = in_units(text, per_second);
+    let remedy = || if text.contains(',') { "; write a decimal point, and nothing between thousands" } else { "" };
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a number{}", remedy()))?;
     if !number.is_finite() {
         return Err(format!("`{text}` is not finite"));
     }
@@ -84,6 +98,28 @@ pub(super) fn time(text: &str, per_second: f64) -> Result<Seconds, String> {
         0.0 => Err(format!("`{text}` is zero: no call takes no time")),
         _ => Ok(Seconds(seconds)),
     }
+}
+
+/// Least numbers of ranks that are taken for message sizes.
+const LEAST_SWAPPED: usize = 3;
+
+/// Refuses timings of which a part seems to have ranks and sizes in each other's place: most sizes of the others are its
+/// numbers of ranks, with few sizes each.
+pub(super) fn check_order(timings: &[Imported]) -> Result<(), ImportError> {
+    for timings in group(timings, |timing| timing.cell.collective).into_values() {
+        let sizes = |rows: &[&Imported]| rows.iter().map(|row| row.cell.bytes.0).collect::<BTreeSet<_>>();
+        let rows = group(timings, |timing| u64::from(timing.cell.ranks.0));
+        let parts = group(rows, |(_, rows)| sizes(rows));
+        for (sizes, part) in parts.iter().filter(|(sizes, part)| part.len() >= LEAST_SWAPPED.max(sizes.len() + 1)) {
+            let are_sizes = |others: &BTreeSet<u64>| part.iter().all(|(ranks, _)| others.contains(ranks));
+            if parts.keys().any(|it| it != sizes && 2 * part.len() > it.len() && are_sizes(it)) {
+                let what = "from here on numbers of ranks are sizes of other rows: columns may be in another order; give each \
+                            part of the table its header, or import rows with few sizes separately";
+                return Err(ImportError::Doubtful(what.to_owned()).at(part[0].1[0].line));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Most seconds of all calls of a timing: eleven days.
@@ -97,15 +133,14 @@ const SLACK: f64 = 1e-3;
 
 const UNIT: &str = "correct the unit in the header, or the value";
 
-/// Checks the times of a row, which are means of this many calls and written with this step. Returns a finding about the
-/// row, or an error about all rows. If the average is wanted, the others may be over calls.
+/// Checks the times of a row, which are means of this many calls and written with this step. A fault concerns all rows. If
+/// the average is wanted, the others may be over calls.
 pub(super) fn check(
-    times: TimeStatistics,
+    timing: &Imported,
     (step, calls): (Seconds, Option<u64>),
-    cell: Cell,
     is_average: bool,
-) -> Result<Option<Finding>, ImportError> {
-    let TimeStatistics { max, min, mean } = times;
+) -> Result<(), ImportError> {
+    let Imported { cell, times: TimeStatistics { max, min, mean }, .. } = *timing;
     let impossible = |why: String, remedy: &str| {
         let rule = "no time of the file is used, since a unit and a statistic hold for a column";
         Err(ImportError::Doubtful(format!("{why}; {rule}: {remedy}")))
@@ -123,20 +158,15 @@ pub(super) fn check(
         let why = format!("{calls} calls of {} would take {all:.0e} s", Seconds(longest));
         return impossible(why, UNIT);
     }
-    let times: Vec<f64> = [min, mean, max].into_iter().flatten().map(|time| time.0).collect();
+    let (low, high) = (min.map_or(0.0, |min| min.0), max.map_or(f64::INFINITY, |max| max.0));
     let slack = step.0 + SLACK * longest;
-    if !times.is_sorted_by(|a, b| *a <= b + slack) {
-        let times: Vec<String> = [min, mean, max].into_iter().flatten().map(|time| time.to_string()).collect();
-        let what = format!("minimum, mean and maximum are out of order: {}", times.join(", "));
-        return Ok(Some(Finding::new(FindingCode::BadTime, what)));
+    // One rank at least has the minimum, and one the maximum.
+    let apart =
+        if is_average || !high.is_finite() || min.is_none() { 0.0 } else { (high - low) / f64::from(cell.ranks.0) };
+    if low > high + slack || mean.is_some_and(|mean| mean.0 + slack < low + apart || mean.0 - slack > high - apart) {
+        let times = [min, mean, max].into_iter().flatten().map(|time| time.to_string()).collect::<Vec<_>>().join(", ");
+        let why = format!("{times} are not minimum, mean and maximum over {} ranks", cell.ranks);
+        return impossible(why, "correct the header or the row; if they are over calls, --time average uses the mean");
     }
-    if let (Some(max), Some(min), Some(mean), false) = (max, min, mean, is_average) {
-        let others = f64::from(cell.ranks.0 - 1);
-        let bounds = [max.0 + others * min.0, others * max.0 + min.0].map(|sum| sum / (others + 1.0));
-        if mean.0 + slack < bounds[0] || mean.0 - slack > bounds[1] {
-            let why = format!("{min}, {mean} and {max} are not minimum, mean and maximum over {} ranks", cell.ranks);
-            return impossible(why, "if they are over calls, --time average uses the mean");
-        }
-    }
-    Ok(None)
+    Ok(())
 }

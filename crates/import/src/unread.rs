@@ -1,9 +1,6 @@
-//! Columns of tables that are not read, and names of algorithms with several numbers.
+//! Columns of tables that are not read.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-use collrules_record::CandidateName;
-use collrules_rules::Collective;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::columns::{Columns, Role, has_word, words};
 use crate::finding::{Finding, FindingCode, ImportError};
@@ -68,24 +65,4 @@ fn is_factor(name: &str, one: &str, other: &str) -> bool {
     let words = words(name);
     let is_number = |text: &str| text.is_empty() || text.trim_end_matches('%').parse::<f64>().is_ok();
     !has_word(&words, &LABELS) && (has_word(&words, &FACTORS) || !is_number(one) || !is_number(other))
-}
-
-/// Leaves out the rows of an algorithm's name with several numbers: the table does not say which one is right.
-pub(super) fn refuse_ambiguous(parsed: &mut Parsed) {
-    let mut names: BTreeMap<(Option<Collective>, String), BTreeMap<u64, u32>> = BTreeMap::new();
-    for Raw { line, facts, name, .. } in parsed.outputs.iter().flat_map(|output| &output.raws) {
-        if let (Some(name), Some(CandidateName::Id(id))) = (name, &facts.algorithm) {
-            names.entry((facts.collective, name.clone())).or_default().insert(*line, *id);
-        }
-    }
-    for ((collective, name), lines) in names {
-        let different: BTreeSet<u32> = lines.values().copied().collect();
-        if different.len() > 1 {
-            let different = different.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let collective = collective.map_or("", Collective::name);
-            let what = format!("the table gives several numbers to the {collective} algorithm `{name}`: {different}");
-            parsed.outputs.iter_mut().for_each(|output| output.raws.retain(|raw| !lines.contains_key(&raw.line)));
-            lines.keys().for_each(|line| parsed.report(*line, FindingCode::Contradiction, &*what));
-        }
-    }
 }

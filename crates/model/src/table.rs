@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use collrules_rules::words::{plural, some};
 
 use collrules_record::pattern::Shape;
-use collrules_record::sample::check_time;
+use collrules_record::sample::{SLOWEST_BYTES, SLOWEST_STEP, check_time};
 use collrules_record::{Bytes, Cast, Pattern, Ranks, Seconds};
 
 use crate::probe::{Probe, ProbeTiming, Probes};
@@ -33,6 +33,20 @@ pub enum BadTable {
     /// A column is there twice.
     #[error("the table has the column {0} more than once")]
     Repeated(String),
+    /// Rows name several hosts of a rank.
+    #[error("the table names {} and {} as the host of rank {rank}: split it by layouts", hosts[0], hosts[1])]
+    Hosts {
+        /// The rank.
+        rank: u32,
+        /// Two of its hosts.
+        hosts: [String; 2],
+    },
+    /// All times are those of a slower network than any in use.
+    #[error(
+        "the fastest message of at most 1 KiB takes {0}, and none of 64 KiB or more has over 12.5 MB/s: slower than any \
+         network in use; the column `seconds` may be in another unit"
+    )]
+    Slow(String),
     /// No row can be used.
     #[error("no row of the table can be used: {0}")]
     Empty(String),
@@ -40,8 +54,11 @@ pub enum BadTable {
 
 /// Reads a table. Unusable rows are left out and reported in sentences.
 pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
-    let mut reader =
-        csv::ReaderBuilder::new().comment(Some(b'#')).flexible(true).trim(csv::Trim::All).from_reader(text.as_bytes());
+    let header = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
+    let separator = [b';', b'\t'].into_iter().find(|sign| header.as_bytes().contains(sign)).unwrap_or(b',');
+    let mut builder = csv::ReaderBuilder::new();
+    builder.delimiter(separator).comment(Some(b'#')).flexible(true).trim(csv::Trim::All);
+    let mut reader = builder.from_reader(text.as_bytes());
     let headers = reader.headers().cloned().unwrap_or_default();
     let place = |name: &str| headers.iter().position(|header| header.eq_ignore_ascii_case(name));
     if let Some(missing) = COLUMNS.into_iter().find(|name| place(name).is_none()) {
@@ -70,8 +87,13 @@ pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
         });
         match row {
             Ok((timing, of_row)) => {
+                for (rank, host) in of_row {
+                    let known = hosts.entry(rank).or_insert_with(|| host.clone());
+                    if *known != host {
+                        return Err(BadTable::Hosts { rank, hosts: [known.clone(), host] });
+                    }
+                }
                 timings.push(timing);
-                hosts.extend(of_row);
             }
             Err((why, line)) => faults.entry(why).or_default().push(line),
         }
@@ -80,7 +102,27 @@ pub fn read(text: &str) -> Result<(Probes, Vec<String>), BadTable> {
     if timings.is_empty() {
         return Err(BadTable::Empty(if told.is_empty() { "there is none".to_owned() } else { told.join("; ") }));
     }
+    if let Some(time) = slow_message(&timings) {
+        return Err(BadTable::Slow(time.to_string()));
+    }
     Ok((Probes::from_timings(timings, hosts), told))
+}
+
+/// Sizes of small and of large messages.
+const SMALL: u64 = 1024;
+const LARGE: u64 = 64 * 1024;
+
+/// The time of the fastest small message, if messages are slower than on any network in use. Of small ones alone, it has to
+/// be a second.
+fn slow_message(timings: &[ProbeTiming]) -> Option<Seconds> {
+    let is_message = |it: &&ProbeTiming| ![Shape::ReduceLocal, Shape::LateReceive].contains(&it.probe.shape);
+    let messages = || timings.iter().filter(is_message);
+    let small = messages().filter(|it| it.probe.bytes <= SMALL).map(|it| it.seconds).reduce(f64::min)?;
+    let large = messages().filter(|it| it.probe.bytes >= LARGE);
+    let speed = large.map(|it| it.probe.bytes as f64 / it.seconds).reduce(f64::max);
+    // A message and its answer.
+    let least = speed.map_or(1.0, |_| 2.0 * SLOWEST_STEP);
+    (small >= least && speed.is_none_or(|speed| speed < SLOWEST_BYTES)).then_some(Seconds(small))
 }
 
 fn sentence(why: &str, lines: &[u64]) -> String {
@@ -166,5 +208,36 @@ mod tests {
         assert!(
             read("pattern,ranks,bytes,launch,seconds\n").is_err_and(|bad| bad.to_string().contains("there is none"))
         );
+    }
+
+    #[test]
+    fn tables_that_contradict_themselves_or_the_unit_are_refused() {
+        let read = |rows: &str| read(&format!("pattern,ranks,bytes,launch,seconds,hosts\n{rows}"));
+        let hosts = |host: &str| BadTable::Hosts { rank: 1, hosts: ["b".to_owned(), host.to_owned()] };
+        let two = |host: &str, time: &str| format!("pingpong,0+1,0,0,2e-5,a+b\nping,1+2,0,0,{time},{host}+c\n");
+        assert!(read(&two("b", "2e-5")).is_ok());
+        assert_eq!(read(&two("c", "2e-5")), Err(hosts("c")));
+        let sized = |small: &str, large: &str| format!("ping,0+1,8,0,{small},\nping,0+1,524288,0,{large},\n");
+        for (small, large, is_used) in [
+            ("2e-5", "1e-3", true),
+            ("1e-3", "0.04", true),
+            ("1e-4", "0.1", true),
+            ("20.0", "1068.5", false),
+            ("1e-3", "0.1", false),
+        ] {
+            assert_eq!(read(&sized(small, large)).is_ok(), is_used, "{small} {large}");
+        }
+        assert_eq!(read("ping,0+1,8,0,20.0,\n"), Err(BadTable::Slow("20 s".to_owned())));
+        assert!(read("ping,0+1,8,0,0.002,\n").is_ok());
+    }
+
+    #[test]
+    fn tables_may_have_semicolons_or_tabs() {
+        let text = "# by hand\npattern,ranks,bytes,launch,seconds\npingpong,0+1,0,0,4e-5\n";
+        let expected = read(text).expect("a table");
+        assert_eq!(expected.0.all().len(), 1);
+        for separator in [";", "\t"] {
+            assert_eq!(read(&text.replace(',', separator)), Ok(expected.clone()));
+        }
     }
 }

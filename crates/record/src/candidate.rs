@@ -145,7 +145,7 @@ impl HanAlgorithm {
 }
 
 /// A name for a candidate of a collective.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CandidateName {
     /// The value of `coll_tuned_COLLECTIVE_algorithm`; 0 is the builtin.

@@ -228,7 +228,7 @@ pub struct Launching {
     /// ~/.local/share/collrules, in PATH]
     #[arg(long, value_name = "FILE")]
     pub worker: Option<PathBuf>,
-    /// Kill a job after this time without a sign of life
+    /// Kill a job after this time without a sign of life, or earlier if that takes too much of the budget
     #[arg(long, value_name = "TIME", value_parser = values::positive, default_value = "120s")]
     pub hang_timeout: Seconds,
 }

@@ -215,6 +215,11 @@ const FASTEST: f64 = 1e13;
 /// The longest time of a call: eleven days.
 const MOST: f64 = 1e6;
 
+/// Seconds of a message on the slowest network in use, 100 Mbit/s Ethernet.
+pub const SLOWEST_STEP: f64 = 200e-6;
+/// Its bytes per second.
+pub const SLOWEST_BYTES: f64 = 12.5e6;
+
 /// Fails for a time that no call can take.
 pub fn check_time(Seconds(time): Seconds, bytes: Bytes) -> Result<(), String> {
     let least = LEAST.max(bytes.0 as f64 / FASTEST);

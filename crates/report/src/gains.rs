@@ -462,11 +462,12 @@ impl<'a> Gains<'a> {
         let each: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let untried = count(|why| why == Removal::NotReached);
-        let tried = counted(self.removed.len() - untried, "size");
-        let dropped = format!("Rules for {tried} were tried and dropped: {}.", each.join(", "));
-        let left_out = format!("Rules for {} were left out: no time to compare them.", counted(untried, "size"));
-        let said: Vec<String> =
-            [(!each.is_empty()).then_some(dropped), (untried > 0).then_some(left_out)].into_iter().flatten().collect();
+        let tried = (self.removed.len() - untried, format!("tried and dropped: {}", each.join(", ")));
+        let said: Vec<String> = [tried, (untried, "left out: no time to compare them".to_owned())]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("Rules for {} were {what}.", counted(count, "size")))
+            .collect();
         (!said.is_empty()).then(|| said.join(" "))
     }
 

@@ -4,8 +4,9 @@
 use std::fmt;
 
 use collrules_record::Cell;
-use collrules_record::findings::{Findings, Statistic};
+use collrules_record::findings::{CellFinding, Findings, Statistic, Verdict};
 use collrules_record::profile::weight::Weight;
+use collrules_record::reason::KeepReason;
 use collrules_record::remark::Remark;
 use collrules_record::settings::{RulesUse, SettingsFindings};
 use collrules_record::units::Seconds;
@@ -101,7 +102,14 @@ pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdi
             let unreached = count_unreached(findings);
             let all = counted(findings.cells.len() + unreached, "size");
             let needs = if open == 1 { "needs" } else { "need" };
+            let lacks_default =
+                |cell: &&CellFinding| cell.verdict == Verdict::Keep { why: KeepReason::DefaultNotTimed };
+            let undefaulted = findings.cells.iter().filter(lacks_default).count();
             return match (open, unreached) {
+                (0, 0) if undefaulted > 0 => {
+                    let why = format!("the default was not timed for {undefaulted} of {all}");
+                    verdict(VerdictWord::Undecided, why)
+                }
                 (0, 0) => verdict(VerdictWord::NoDifference, "no algorithm is shown to be faster than the default"),
                 (0, _) => verdict(VerdictWord::Undecided, format!("{unreached} of {all} were not reached")),
                 (_, 0) => verdict(VerdictWord::Undecided, format!("{open} of {all} {needs} more timings")),

@@ -46,7 +46,7 @@ fn sentence(findings: &Findings, remark: &Remark) -> String {
         Remark::FewerLaunches(sizes) => format!("Sizes measured in fewer launches than others: {sizes}."),
         Remark::ZeroTimings(timings) => format!("Timings left out, since they are zero by the clock: {timings}."),
         Remark::Averages => {
-            "The timings are averages over ranks and calls, which hide the slowest rank and the spread.".to_owned()
+            "The timings are averages over ranks and calls (means or medians), which hide the slowest rank and the spread.".to_owned()
         }
         Remark::Untested { untested, all } => describe_untested(findings, *untested, *all),
         Remark::DefaultNotTimed { cell, others } => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use collrules_record::units::Ranks;
+use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Cell, Component, Layout, Plan, Survey, competitor};
 use collrules_rules::Distribution;
 use collrules_rules::settings::parameters::Parameters;
@@ -18,6 +18,30 @@ use crate::wire::{CallEnd, WorkerEvent};
 
 /// Receiver of a launch's events; its errors end the launch.
 pub type Report<'a> = &'a mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>;
+
+/// Silence that is no sign of a hang: this multiple of a job's start, and at least these seconds.
+const SILENT_STARTS: f64 = 4.0;
+const LEAST_SILENCE: f64 = 2.0;
+
+/// The silence after which a job is ended that has so many seconds.
+pub fn silence_within(seconds: f64, startup: Seconds) -> Duration {
+    Duration::from_secs_f64((seconds + SILENT_STARTS * startup.0).max(LEAST_SILENCE))
+}
+
+/// Runs jobs that are ended after this silence, or earlier if that is usual; the usual one without a limit.
+pub fn with_patience<T>(
+    backend: &mut dyn Backend,
+    most: Option<Duration>,
+    run: impl FnOnce(&mut dyn Backend) -> T,
+) -> T {
+    let usual =
+        backend.patience().map(|patience| std::mem::replace(patience, most.unwrap_or(*patience).min(*patience)));
+    let result = run(backend);
+    if let (Some(patience), Some(usual)) = (backend.patience(), usual) {
+        *patience = usual;
+    }
+    result
+}
 
 /// The source of timings. One value is used for a whole campaign.
 pub trait Backend {

@@ -141,7 +141,7 @@ pub enum RunnerError {
     /// The job was silent for too long and was ended.
     #[error(
         "the MPI job said nothing for {seconds} s while {doing}, and was ended; if calls really take that long, raise \
-         --hang-timeout{}",
+         --hang-timeout, or --budget if there is one{}",
         quoted(output)
     )]
     JobHung {
@@ -155,7 +155,7 @@ pub enum RunnerError {
     /// The job was silent since its start, and so was the one that was started in its place.
     #[error(
         "the MPI job hung while starting, twice: it said nothing for {seconds} s and was ended; if starting really \
-         takes that long, raise --hang-timeout{}",
+         takes that long, raise --hang-timeout, or --budget if there is one{}",
         quoted(output)
     )]
     StartHung {

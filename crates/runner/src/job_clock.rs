@@ -20,7 +20,7 @@ pub enum JobClock {
 
 impl JobClock {
     /// The clock of a model, which shows 0.
-    pub(crate) fn of_model() -> Self {
+    pub fn of_model() -> Self {
         Self::Model(Arc::default())
     }
 
@@ -33,7 +33,7 @@ impl JobClock {
     }
 
     /// Lets seconds pass for a model; the machine has its own time.
-    pub(crate) fn pass(&self, seconds: f64) {
+    pub fn pass(&self, seconds: f64) {
         if let Self::Model(bits) = self {
             bits.store((self.now() + seconds).to_bits(), Ordering::Relaxed);
         }

@@ -40,8 +40,15 @@ pub fn analyze_among(
     let placements = std::iter::once(placement).chain(layouts.iter().map(|laid| laid.placement));
     let handable: BTreeSet<(Collective, Ranks)> =
         placements.flat_map(|placement| placement.handable(release)).collect();
+    // One choice for all sizes is lost with any of them.
+    let widen = |range: &RevertedRange| {
+        let ranks = Ranks(u32::try_from(range.ranks.first).unwrap_or(u32::MAX));
+        let is_shared = policy.assumptions.one_choice(release, range.collective, ranks);
+        RevertedRange { lookup: if is_shared { (0, None) } else { range.lookup }, ..*range }
+    };
+    let reverted: Vec<RevertedRange> = reverted.iter().map(widen).collect();
     let terms = Terms {
-        reverted,
+        reverted: &reverted,
         planned: &observations.planned,
         weights: observations.weights(),
         handable: &handable,

@@ -141,7 +141,9 @@ fn proposal(
     }
     let at = |cell: Cell| findings.cells.iter().find(|finding| finding.cell == cell);
     let (low, high) = (at(ends.0)?, at(ends.1)?);
-    let candidates = BTreeSet::from([Candidate::Builtin, below, above]).into_iter().collect();
+    let mut candidates = vec![Candidate::Builtin];
+    candidates.extend([below, above].into_iter().filter(|candidate| *candidate != Candidate::Builtin));
+    candidates.dedup();
     let difference = |finding: &CellFinding| Some(log_time(finding, above)? - log_time(finding, below)?);
     // If one of the two choices was not timed at one end, the difference at the other end is used.
     let (d, e) = match (difference(low), difference(high)) {

@@ -372,11 +372,12 @@ fn open(mut measured: Measurement, session: &mut Session<'_>) -> Result<Measurem
 fn fit_allocation(
     experiment: &Experiment,
     request: &Request,
-    started: &Started,
+    started: &mut Started,
     session: &mut Session<'_>,
 ) -> Result<Experiment, WorkflowError> {
     let (budget, remark) = time_budget::within(experiment.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
+    plan::limit_patience(started, budget);
     let searches = match request {
         Request::Tune(options) => plan::searches_settings(options, budget)?,
         _ => false,
@@ -397,7 +398,7 @@ fn new(
         settings::find(&started, &options.settings.requests)?;
     }
     let mut request = begin.request.clone();
-    let mut experiment = fit_allocation(&begin.experiment, &request, &started, session)?;
+    let mut experiment = fit_allocation(&begin.experiment, &request, &mut started, session)?;
     if let RunPlace::NewInBestLayout(_) = begin.place {
         plan::lay_out(&mut experiment, &mut started).iter().for_each(|said| session.say(said));
     }
@@ -444,7 +445,7 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     manifest.plan.schedule.assumptions = experiment.assumptions;
     manifest.plan.sort_groups();
     // This job may be shorter than the first one of the run.
-    let experiment = fit_allocation(experiment, &manifest.request, &started, session)?;
+    let experiment = fit_allocation(experiment, &manifest.request, &mut started, session)?;
     let (clock, resumed, planned, rounds, takes_rest) = (Clock::new(&started), true, 0, 0, false);
     Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds, takes_rest })
 }

@@ -80,6 +80,10 @@ pub(crate) struct Reverted {
     pub(crate) ranges: Vec<RevertedRange>,
     /// Sizes without a clear result whose rule stays.
     pub(crate) carried: Vec<Cell>,
+    /// Sizes whose rule was removed now, after launches.
+    pub(crate) tried: Vec<Cell>,
+    /// The same without launches.
+    pub(crate) untried: Vec<Cell>,
 }
 
 /// A tuning in force: rules, components and settings that act on calls.

@@ -12,6 +12,7 @@ use collrules_record::units::{Ranks, Seconds};
 use collrules_record::{Candidate, Cell, Plan, Survey};
 use collrules_rules::Collective;
 use collrules_rules::words::listed;
+use collrules_runner::backend::silence_within;
 use collrules_runner::grid::Planner;
 use collrules_runner::{RunnerError, separate};
 
@@ -50,6 +51,17 @@ pub(crate) const LEAST_STARTS: f64 = 4.0;
 
 /// Smallest share of a budget with which what is undecided goes on.
 const REST: f64 = 0.02;
+
+/// Share of a budget for which a job may be silent.
+const SILENCE: f64 = 0.05;
+
+/// Ends silent jobs early enough for others to have most of a budget.
+pub(crate) fn limit_patience(started: &mut Started, budget: Budget) {
+    let most = budget.map(|budget| silence_within(SILENCE * budget.0, started.startup));
+    if let (Some(most), Some(patience)) = (most, started.backend.patience()) {
+        *patience = most.min(*patience);
+    }
+}
 
 /// Returns true if a rest of a budget is enough to compare what is undecided, and to prove it before and afterwards.
 pub(crate) fn is_worth(rest: Seconds, experiment: &Experiment, startup: Seconds) -> bool {

@@ -3,6 +3,7 @@
 use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
 use collrules_record::rundir::FINDINGS;
+use collrules_record::settings::Settings;
 use collrules_record::state::{Step, TuningState};
 use collrules_record::units::Seconds;
 use collrules_runner::RunnerError;
@@ -40,10 +41,13 @@ fn carry_out(
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     let mut state = begin_steps(measured, options)?;
+    // One that cannot be read is made again.
+    let mut before = Published::open(measured.run.path()).ok();
     measured.measure(session)?;
     loop {
         let launches = measured.launches()?;
         let published = conclude(measured, options, state, session)?;
+        let published = keep_confirmed(before, published, session)?;
         let is_open = is_open(measured, &published)?;
         let is_first = !std::mem::replace(&mut measured.takes_rest, true);
         let goes_on = is_open && (is_first || measured.launches()? > launches);
@@ -59,7 +63,32 @@ fn carry_out(
         state = published.whole_state();
         state::reopen(&mut state, measured.clock.end(Step::Decide));
         measured.run.write_state(&state)?;
+        before = Some(published);
     }
+}
+
+/// Puts the earlier result of a run in place again, if more of its sizes are confirmed: among equally fast algorithms further
+/// timings may choose others, which there was no time to compare.
+fn keep_confirmed(
+    before: Option<Published>,
+    published: Published,
+    session: &mut Session<'_>,
+) -> Result<Published, WorkflowError> {
+    let is_alike = |before: &Published| {
+        let terms = |it: &Published| (it.findings.criteria, it.findings.tree.policy);
+        terms(before) == terms(&published) && before.has_settings() == published.has_settings()
+    };
+    let Some(mut before) = before.filter(is_alike) else { return Ok(published) };
+    // All launches so far count.
+    before.state.steps.clone_from(&published.state.steps);
+    before.validation = before.judge(None, &Settings::new());
+    let count = |it: &Published| it.gains().fates().confirmed;
+    if !before.is_confirmed() || count(&before) <= count(&published) {
+        return Ok(published);
+    }
+    session.say("the rules that were confirmed before stay: there was no time to confirm others in their place");
+    before.publish(session)?;
+    Ok(before)
 }
 
 /// Decides on rules, compares them, and publishes what is left of them.

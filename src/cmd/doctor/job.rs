@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use collrules_record::Survey;
+use collrules_record::allocation::Allocation;
 use collrules_record::installed::is_installed;
 use collrules_record::manifest::Binding;
 use collrules_rules::words::{counted, some};
@@ -56,6 +57,20 @@ fn slots(survey: &Survey) -> DoctorFinding {
         DoctorFinding::warning("slots", format!("{what}; more ranks than processors on {}", some(&crowded, 1)))
             .remedy("lower the slots of these hosts: times would include the operating system's scheduler")
     }
+}
+
+/// A problem if mpirun starts ranks on fewer hosts than the job has.
+pub(super) fn compare_allocation(survey: &Survey, allocation: &Allocation) -> Option<DoctorFinding> {
+    let hosts = per_host(survey).len();
+    let what = format!(
+        "the job has {}, but mpirun starts {} on {}",
+        counted(allocation.nodes as usize, "node"),
+        counted(survey.hosts.len(), "rank"),
+        counted(hosts, "host"),
+    );
+    let remedy = "this mpirun does not see the job: use one with support for the batch system, or name the hosts \
+                  (--mpirun-args '--hostfile FILE')";
+    (hosts < allocation.nodes as usize).then(|| DoctorFinding::problem("allocation", what).remedy(remedy))
 }
 
 /// Checks that ranks are bound, and not to the same processors.
@@ -143,7 +158,8 @@ fn processors(list: &str) -> BTreeSet<u32> {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::units::Seconds;
+    use collrules_record::allocation::BatchSystem;
+    use collrules_record::units::{Ranks, Seconds};
 
     use super::super::finding::FindingState;
     use super::*;
@@ -188,6 +204,23 @@ mod tests {
         assert!(memory(&survey(&[("a", "0"), ("a", "1")])).is_none(), "one host needs no network");
         assert!(memory(&survey(&[("a", "0"), ("b", "1")])).is_some());
         assert_eq!(governor(&survey(&[("a", "0")])).expect("known").state, FindingState::Note);
+    }
+
+    /// `LSB_MCPU_HOSTS` of two nodes, and "can measure here" on one of them.
+    #[test]
+    fn hosts_that_the_job_has_and_mpirun_does_not_reach_are_a_problem() {
+        let survey = survey(&[("a", "0"), ("a", "1"), ("b", "0")]);
+        let allocation = |nodes| Allocation {
+            system: BatchSystem::Lsf,
+            job: "31".to_owned(),
+            partition: None,
+            nodes,
+            slots: Ranks(84),
+            left: None,
+        };
+        for (nodes, state) in [(0, None), (1, None), (2, None), (3, Some(FindingState::Problem))] {
+            assert_eq!(compare_allocation(&survey, &allocation(nodes)).map(|it| it.state), state, "{nodes}");
+        }
     }
 
     #[test]

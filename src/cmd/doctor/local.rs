@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use collrules_batch::JobFacts;
 use collrules_record::installed::is_installed;
 use collrules_rules::settings::parameters::Parameters;
 use collrules_runner::mpi::given::GivenSetting;
@@ -34,13 +35,12 @@ pub(super) fn user() -> DoctorFinding {
 }
 
 /// Reports the source of mpirun's hosts.
-pub(super) fn allocation() -> Vec<DoctorFinding> {
-    let job = collrules_batch::find_job(&collrules_batch::System);
+pub(super) fn allocation(job: Option<&JobFacts>) -> Vec<DoctorFinding> {
     let hostfile = ["OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"]
         .into_iter()
         .find_map(|name| Some((name, env::var(name).ok()?)));
     let cores = env::var("SLURM_CPUS_PER_TASK").ok().filter(|cores| cores != "1");
-    let unused = job.iter().flat_map(|job| job.unused.clone());
+    let unused = job.into_iter().flat_map(|job| job.unused.clone());
     let unused: Vec<_> = unused.map(|what| DoctorFinding::warning("allocation", what)).collect();
     let found = match (job, hostfile) {
         (Some(job), _) if job.others.is_empty() => {

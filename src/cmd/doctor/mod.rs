@@ -68,7 +68,8 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
     }
     let system = &system;
     let mut findings = vec![local::user()];
-    findings.extend(local::allocation());
+    let job = collrules_batch::find_job(&collrules_batch::System);
+    findings.extend(local::allocation(job.as_ref()));
     findings.push(local::load());
     let launcher = match start::launcher(system, &interrupt::flag()) {
         Ok(launcher) => launcher,
@@ -104,6 +105,9 @@ fn examine(args: &Doctor) -> Vec<DoctorFinding> {
         }
     };
     findings.extend(job::examine(&survey));
+    let allocation = job.as_ref().map(|job| &job.allocation);
+    let is_chosen = !system.jobs.arguments.is_empty() || system.jobs.launcher.is_some();
+    findings.extend(allocation.and_then(|it| job::compare_allocation(&survey, it)).filter(|_| !is_chosen));
     findings.push(compare_side_by_side(&mut backend, &survey));
     match known_release(&survey) {
         Err(error) => findings.push(DoctorFinding::problem("release", error.to_string())),

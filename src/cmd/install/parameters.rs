@@ -38,7 +38,7 @@ impl ParameterFile {
 
     fn new(path: PathBuf, text: Option<Vec<u8>>) -> Result<Self, WorkflowError> {
         let lines = params::lines(text.as_deref().unwrap_or_default()).map_err(|cause| damaged(&path, cause))?;
-        Ok(Self { path, text, lines })
+        Ok(Self { path, text, lines: lines.set })
     }
 
     /// The file with a block of these lines.

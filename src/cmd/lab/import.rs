@@ -172,7 +172,9 @@ fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &R
     ));
     let mut say = |sentence: &str| lines.extend(screen::wrapped(sentence, "", ""));
     say(match import.statistic {
-        Statistic::RankAverage => "They are averages over ranks and calls, which hide the slowest rank and the spread.",
+        Statistic::RankAverage => {
+            "They are averages over ranks and calls (means or medians), which hide the slowest rank and the spread."
+        }
         _ => "They are times of the slowest rank.",
     });
     if !manifest.release_stated {

@@ -2,6 +2,7 @@
 
 use super::{PointValue, Suspicion, group, through_one_process};
 use crate::finding::FindingCode;
+use collrules_record::sample::{SLOWEST_BYTES, SLOWEST_STEP};
 
 /// Factor between sizes over which times grow, whatever the algorithms.
 const FACTOR: u64 = 256;
@@ -11,10 +12,7 @@ const LEAST_LARGE: u64 = 256 * 1024;
 /// Bytes of each rank, of one element: with fewer, Open MPI calls another algorithm in place of some (Rabenseifner's).
 const ELEMENT: u64 = 8;
 
-/// Bounds of the slowest networks in use, 100 Mbit/s Ethernet: seconds of a message and bytes per second. The fastest
-/// algorithm needs a step for each doubling of the ranks.
-const SLOWEST_STEP: f64 = 200e-6;
-const SLOWEST_BYTES: f64 = 12.5e6;
+/// Sizes that show a network slower than any in use. The fastest algorithm needs a message for each doubling of the ranks.
 const SMALL: u64 = 1024;
 const LARGE: u64 = 64 * 1024;
 

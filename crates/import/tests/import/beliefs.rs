@@ -100,10 +100,10 @@ fn what_ran_is_not_compared_with_something_else() {
         assert_eq!((alone.timings.len(), found(&alone)), (1, vec![(FindingCode::DeviceMemory, Some(1))]), "{device}");
         let host = osu("MPI", "Broadcast", "1024 5.0");
         let files = [("bcast-np8-a0.txt", text.as_bytes()), ("bcast-np8-a6.txt", host.as_bytes())];
-        assert!(matches!(import_with(options(), &files), Err(ImportError::MixedMemory { .. })), "{device}");
+        assert!(matches!(import_with(options(), &files), Err(ImportError::Mixed(_))), "{device}");
         let both = text + &osu("MPI", "Broadcast", "2048 5.0");
         let both = import_with(options(), &[("bcast-np8-a0.txt", both.as_bytes())]);
-        assert!(matches!(both, Err(ImportError::MixedMemory { .. })), "{device} in front of another output");
+        assert!(matches!(both, Err(ImportError::Mixed(_))), "{device} in front of another output");
     }
     for other in ["NCCL-CUDA", "RCCL", "RCCL-ROCM", "OpenSHMEM", "UPC", "UPC++"] {
         let text = osu(other, "Broadcast", "1024 50.0");

@@ -97,7 +97,7 @@ fn statistics_over_calls_are_not_those_over_ranks() {
     // Nor are medians compared with means.
     let files: [(&str, &[u8]); 2] =
         [("bcast-np4-a0.csv", b"size,median_us\n1024,30\n"), ("bcast-np4-a6.csv", b"size,avg_us\n1024,20\n")];
-    assert!(matches!(import_with(options(), &files), Err(ImportError::MixedMedians)));
+    assert!(matches!(import_with(options(), &files), Err(ImportError::Mixed(_))));
 }
 
 /// A rule of 1.91x compared two libraries.
@@ -509,7 +509,7 @@ fn tables_of_all_forms_give_their_values_or_are_refused() {
         (two(plain, rows).lines().map(|line| format!("'{}'\n", swapped(line, "','"))).collect(), "refused"),
         (two(plain, rows).lines().map(|line| format!("{line},\n")).collect(), RIGHT),
         (two(plain, rows).replace('\n', "\r\n"), RIGHT),
-        (two(plain, rows).replace('\n', "\r"), "refused"),
+        (two(plain, rows).replace('\n', "\r"), RIGHT),
         (format!("\u{feff}{}", two(plain, rows)), RIGHT),
         (format!("sep=;\n{}", swapped(&two(plain, rows), ";")), "refused"),
         (format!("Sweep of November\n{}", two(plain, rows)), "refused"),
@@ -526,12 +526,14 @@ fn tables_of_all_forms_give_their_values_or_are_refused() {
         (two(plain, ["bcast,0,4,1024,3.0E+01", "bcast,6,4,1024,2.4e1"]), RIGHT),
         (two(plain, ["bcast,0,4,1K,30", "bcast,6,4,1 KiB,24"]), RIGHT),
         (two(plain, ["bcast,0,4,1024 B,30", "bcast,6,4,1KB,24"]), RIGHT),
-        (two(plain, ["bcast,0.0,4.0,1024.0,30", "bcast,6.0,4.0,1024.0,24"]), "refused"),
+        (two(plain, ["bcast,0.0,4.0,1024.0,30", "bcast,6.0,4.0,1024.0,24"]), RIGHT),
+        (two(plain, ["bcast,0.5,4,1024,30", "bcast,6,4.5,1024,24"]), "refused"),
         (two(plain, ["bcast,0,4,\"1,024\",30", "bcast,6,4,\"1,024\",24"]), "refused"),
         (two(&swapped(plain, ";"), ["bcast;0;4;1024;30,0", "bcast;6;4;1024;24,0"]), "refused"),
         (two(&swapped(plain, ";"), ["bcast;0;4;1.024;30", "bcast;6;4;1.024;24"]), "refused"),
         (two(plain, ["bcast,0,4,1024,30±2", "bcast,6,4,1024,24±2"]), "refused"),
-        (two(plain, ["bcast,0,4,1024,30us", "bcast,6,4,1024,24us"]), "refused"),
+        (two(plain, ["bcast,0,4,1024,30us", "bcast,6,4,1024,0.024 ms"]), RIGHT),
+        (two(plain, ["bcast,0,4,1024,30 KB", "bcast,6,4,1024,24x"]), "refused"),
         (two(plain, ["bcast,0,4,1024,30", "bcast,6,4,1024,nan"]), DEFAULT),
         (two(plain, ["bcast,0,4,1024,30", "bcast,-1,4,1024,24"]), DEFAULT),
         (two(plain, ["bcast,0,4,1024,30", "bcast,6,4,1024,1e400"]), DEFAULT),
@@ -634,6 +636,17 @@ fn tables_of_all_forms_give_their_values_or_are_refused() {
         (two(&format!("{plain},library"), ["bcast,0,4,1024,30,mpich", "bcast,6,4,1024,24,mpich"]), "refused"),
         (two(&format!("{plain},iter"), ["bcast,0,4,1024,30,0", "bcast,0,4,1024,20,1"]), "refused"),
         (two(&format!("{plain},rank"), ["bcast,0,4,1024,30,0", "bcast,0,4,1024,20,1"]), "refused"),
+        (two(&format!("{plain},rep"), ["bcast,0,4,1024,30,0", "bcast,0,4,1024,20,1"]), "refused"),
+        (
+            two(
+                &format!("{plain},rank"),
+                ["bcast,0,2,1024,20,0\nbcast,0,2,1024,30,1", "bcast,6,2,1024,24,0\nbcast,6,2,1024,12,1"],
+            ),
+            "2@1024/builtin=30.00 2@1024/tuned:6/0/0/0=24.00",
+        ),
+        (two(&format!("{plain},statistic"), ["bcast,0,4,1024,30,p99", "bcast,6,4,1024,24,p99"]), "refused"),
+        (two(&format!("{plain},statistic"), ["bcast,0,4,1024,30,median", "bcast,6,4,1024,24,median"]), RIGHT),
+        (format!("# statistic: maximum over 1000 calls\n{}", two(plain, rows)), "refused"),
     ] {
         assert_eq!(outcome(options(), "t.csv", &text), expected, "{text}");
     }
@@ -759,6 +772,9 @@ fn an_output_that_begins_within_a_line_is_not_taken_for_the_one_in_front() {
         "# Benchmarking Allreduce",
         "# #processes = 32",
         " [n1] a warning # OSU MPI Allreduce Latency Test v7.4",
+        "# Size       Avg Latency(us)",
+        " # Size       Max Latency(ms)",
+        "# bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]",
     ] {
         assert_eq!(outcome(options(), "np16-a3.txt", &format!("{first}{banner}\n{rows}")), "refused", "{banner}");
     }
@@ -774,6 +790,7 @@ fn settings_that_contradict_the_candidate_refuse() {
     let forced = "16@64/tuned:3/0/0/0=4.44 16@262144/tuned:3/0/0/0=259.24";
     let (dynamic, rules) = ("--mca coll_tuned_use_dynamic_rules", "--mca coll_tuned_dynamic_rules_filename /x/r.conf");
     let segments = "--mca coll_tuned_bcast_algorithm_segmentsize";
+    let forcing = "--mca coll_tuned_bcast_algorithm 3";
     for (settings, of_default, of_forced) in [
         ("--mca coll ^tuned", "refused", "refused"),
         ("--mca coll basic,libnbc,self", "refused", "refused"),
@@ -800,6 +817,24 @@ fn settings_that_contradict_the_candidate_refuse() {
         assert_eq!(outcome(options(), "bcast-np16-a0.txt", &text), of_default, "{settings}");
         assert_eq!(outcome(options(), "bcast-np16-a3.txt", &text), of_forced, "{settings}");
     }
+    // Open MPI ignores a forced algorithm without `use_dynamic_rules`.
+    for (settings, is_doubted) in [("", false), (forcing, true), (&format!("{dynamic} 1 {forcing}"), false)] {
+        let text = format!("mpirun -np 16 {settings} ./osu_bcast\n{output}");
+        let import = import("bcast-np16-a3.txt", text);
+        assert_eq!(found(&import).contains(&(FindingCode::NotForced, Some(1))), is_doubted, "{settings}");
+        assert_eq!(times(&import), forced);
+    }
+    let text = format!("mpirun -np 16 {dynamic} 0 {forcing} ./osu_bcast\n{output}");
+    assert_eq!(outcome(options(), "bcast-np16-a0.txt", &text), own);
+    assert_eq!(outcome(options(), "bcast-np16-a3.txt", &text), "refused");
+    // Settings count wherever they stand.
+    for exported in [
+        "export OMPI_MCA_coll_tuned_use_dynamic_rules=1\nexport OMPI_MCA_coll_tuned_bcast_algorithm=3\n",
+        "export OMPI_MCA_coll_tuned_priority=101\nexport OMPI_MCA_coll_adapt_priority=100\n",
+    ] {
+        let import = import("bcast-np16-a3.txt", format!("{exported}{output}"));
+        assert!(!found(&import).iter().any(|(code, _)| *code == FindingCode::NotForced), "{exported}");
+    }
     let exported =
         "export OMPI_MCA_coll_tuned_use_dynamic_rules=1\nexport OMPI_MCA_coll_tuned_dynamic_rules_filename=/r";
     assert_eq!(outcome(options(), "bcast-np16-a0.txt", &format!("{exported}\n{output}")), "refused");
@@ -808,8 +843,69 @@ fn settings_that_contradict_the_candidate_refuse() {
         "mpirun --host n1:32,n2:32 --map-by ppr:16:node ./osu_bcast",
         "Running with 32 processes on 2 nodes",
         "=== 32 ranks, binomial ===",
+        "[32 ranks]",
+        "bcast on 32 ranks of a cluster: on 32 ranks.",
+        "4 nodes with 8 processes per node",
+        "Nodes: 4, ranks per node: 8",
+        "2 nodes x 16 ranks",
+        "mpirun -np 16 --host n1,n2 --map-by ppr:16:node ./osu_bcast",
+        "mpirun -N 16 --host n1,n2 ./osu_bcast",
+        "#SBATCH -N 4\n#SBATCH --ntasks-per-node=8",
+        "#SBATCH --ntasks-per-node 8\n#SBATCH --nodes=4",
+        "#PBS -l select=4:ncpus=8:mpiprocs=8",
+        "SLURM_NNODES=4\nSLURM_NTASKS_PER_NODE=8",
     ] {
         assert_eq!(outcome(options(), "bcast-np16-a3.txt", &format!("{ranks}\n{output}")), "refused", "{ranks}");
+    }
+    for ranks in [
+        "#SBATCH -N 4\n#SBATCH --ntasks-per-node=8\nmpirun -np 16 ./osu_bcast",
+        "#SBATCH --ntasks-per-node=8\nmpirun -np 16 --host n1,n2,n3,n4 ./osu_bcast",
+        "2 nodes with 8 processes per node",
+        "srun -N 4 -n 16 --ntasks-per-node=8 ./osu_bcast",
+    ] {
+        assert_eq!(outcome(options(), "bcast-np16-a3.txt", &format!("{ranks}\n{output}")), forced, "{ranks}");
+    }
+}
+
+/// One path has one number of ranks, and one algorithm.
+#[test]
+fn paths_that_contradict_themselves_are_not_believed() {
+    let csv = "collective,size,avg_us\nbcast,64,5\n";
+    for (name, expected) in [
+        ("np4/a3/bcast.txt", "4@64/tuned:3/0/0/0=5.00"),
+        ("np4/a3/bcast-np4.txt", "4@64/tuned:3/0/0/0=5.00"),
+        ("np4/a3/bcast-pipeline.txt", "4@64/tuned:3/0/0/0=5.00"),
+        ("np4/a3/bcast-np8.txt", "refused"),
+        ("4ranks/a3/x/bcast-np8.txt", "refused"),
+        ("np4/a3/bcast-a5.txt", "refused"),
+        ("np4/default/bcast-a3.txt", "refused"),
+        ("allreduce/np4/bcast-a3.txt", "refused"),
+        ("run1/np4/a3/bcast-run2.txt", "refused"),
+    ] {
+        assert_eq!(outcome(options(), name, csv), expected, "{name}");
+    }
+    let facts = Facts { ranks: Some(Ranks(8)), algorithm: Some(CandidateName::Id(3)), ..Facts::default() };
+    let options = Options { facts, ..options() };
+    assert_eq!(outcome(options, "np4/a5/bcast-np8-a3.txt", csv), "8@64/tuned:3/0/0/0=5.00");
+}
+
+/// Rows whose header is missing had sizes for ranks.
+#[test]
+fn rows_in_another_order_than_their_header_refuse() {
+    let rows = |is_swapped: bool, ranks: &[u64], sizes: &[u64]| -> String {
+        let cells = ranks.iter().flat_map(|ranks| sizes.iter().map(move |size| (*ranks, *size)));
+        let ordered = cells.map(|(ranks, size)| if is_swapped { (size, ranks) } else { (ranks, size) });
+        ordered.map(|(first, second)| format!("bcast,3,{first},{second},{}.5\n", first + second)).collect()
+    };
+    let header = "collective,algorithm_id,comm_size,message_bytes,avg_us\n";
+    let sizes = [64, 1024, 16384, 262_144];
+    for between in ["", "\n", "\n\n", "# second part\n", "---\n"] {
+        let text = |second: String| format!("{header}{}{between}{second}", rows(false, &[16], &sizes));
+        let read = |second| outcome(options(), "t.csv", &text(second));
+        assert_eq!(read(rows(true, &[32], &sizes)), "refused", "{between}");
+        assert_eq!(read(rows(true, &[32, 48], &sizes)), "refused", "{between}");
+        assert_eq!(read(rows(false, &[32, 48], &sizes)).matches('@').count(), 12, "{between}");
+        assert_eq!(read(rows(false, &[8, 32, 64, 128, 512], &[8])).matches('@').count(), 9, "{between}");
     }
 }
 
@@ -857,13 +953,65 @@ fn a_name_and_a_number_of_different_algorithms_refuse() {
 }
 
 #[test]
-fn comments_that_contradict_the_unit_of_a_column_refuse() {
-    let rows = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nbcast,3,16,64,4.437\n";
-    let read = |comment: &str| outcome(options(), "a.csv", &format!("{rows}{comment}\nbcast,3,32,64,5.325\n"));
-    for comment in ["# times in ms", "# Latency is in seconds", "# unit: ms", "# all timings are ns"] {
-        assert_eq!(read(comment), "refused", "{comment}");
+fn comments_that_contradict_a_header_refuse() {
+    let header = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n";
+    let row = "bcast,3,16,64,4.437\n";
+    let read = |comment: &str| {
+        let inside = outcome(options(), "a.csv", &format!("{header}{row}{comment}\nbcast,3,32,64,5.325\n"));
+        let before = outcome(options(), "a.csv", &format!("{comment}\n{header}{row}"));
+        [inside, before]
+    };
+    for comment in [
+        "# times in ms",
+        "# Latency is in seconds",
+        "# unit: ms",
+        "# all timings are ns",
+        "# [ms]",
+        "# time (s)",
+        "# values in milliseconds, medians",
+        "# comm_size and message_bytes are swapped",
+        "# columns 3 and 4 are interchanged",
+    ] {
+        assert_eq!(read(comment), ["refused", "refused"], "{comment}");
     }
-    for comment in ["# times in us", "# took 3 ms in all", "# waited in s1 for a time"] {
-        assert_eq!(read(comment), "16@64/tuned:3/0/0/0=4.44 32@64/tuned:3/0/0/0=5.33", "{comment}");
+    for comment in [
+        "# times in us",
+        "# [us]",
+        "# took 3 ms in all",
+        "# waited in s1 for a time",
+        "# total time (s): 3",
+        "# time: 3 s",
+    ] {
+        let right = ["16@64/tuned:3/0/0/0=4.44 32@64/tuned:3/0/0/0=5.33", "16@64/tuned:3/0/0/0=4.44"];
+        assert_eq!(read(comment), right, "{comment}");
+    }
+    // Sentences without a mark, and outputs of benchmarks.
+    assert_eq!(read("times below are in ms")[0], "refused");
+    assert_eq!(read("# now message_bytes, then comm_size")[0], "refused");
+    assert_eq!(outcome(given(Some(8), Some(3)), "x.txt", &format!("all times in ms\n{}", osu("5.0"))), "refused");
+    let second = osu("6.0").replace("1024", "2048");
+    let both = |between: &str| outcome(given(Some(8), Some(3)), "x.txt", &format!("{}{between}{second}", osu("5.0")));
+    assert_eq!(both("all times in ms\n"), "refused");
+    assert_eq!(both("all times in us\n").matches('@').count(), 2);
+}
+
+/// Barriers have no size; numbers, sizes and texts in forms that other programs write.
+#[test]
+fn texts_of_other_programs_are_read_or_named() {
+    let barrier = "collective,algorithm_id,comm_size,message_bytes,avg_us\nbarrier,0,16,0,12\nbarrier,4,16,,8\n";
+    assert_eq!(outcome(options(), "t.csv", barrier), "16@0/builtin=12.00 16@0/tuned:4/0/0/0=8.00");
+    let why = |text: &str| match import_with(options(), &[("bcast-np16-a3.txt", text.as_bytes())]) {
+        Err(ImportError::Nothing { findings }) => findings[0].message.clone(),
+        other => panic!("{other:?}"),
+    };
+    for (text, word) in [
+        ("# OSU MPI Broadcast Latency Test v7.4\n# Size       Avg Latency(us)\n64  4,44\n", "decimal point"),
+        ("size;avg_us\n64;4,44\n", "decimal point"),
+        ("msg_size_kb,avg_us\n64,4.4\n", "message_bytes"),
+        ("# OSU MPI Broadcast Latency Test v7.4\n# Size (KiB)      Avg Latency(us)\n0.0625  4.44\n", "message_bytes"),
+        ("# OSU MPI Broadcast Latency Test v7.4\n# Size       Bandwidth (MB/s)\n64  14.4\n", "bandwidth"),
+        ("# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n64  4.44\n", "bcast"),
+    ] {
+        assert!(why(text).contains(word), "{}", why(text));
     }
 }

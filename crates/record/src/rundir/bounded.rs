@@ -61,8 +61,13 @@ pub fn available_memory() -> Option<u64> {
 }
 
 fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_at_most(File::open(path)?, most)
+}
+
+/// Reads to the end; an error of the kind [`io::ErrorKind::FileTooLarge`] if there are more bytes.
+pub fn read_at_most(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    source.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let why = format!("it has more than {} MiB, which no file of this kind needs", most >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));

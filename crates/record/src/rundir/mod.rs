@@ -29,7 +29,7 @@ use crate::manifest::{Manifest, stamp};
 use journal::{FilesState, Journal, JournalText};
 
 use bounded::read_if_there;
-pub use bounded::{available_memory, read_text, read_whole};
+pub use bounded::{available_memory, read_at_most, read_text, read_whole};
 pub use comparisons::ComparisonLog;
 pub use error::{FoundPath, RunDirError};
 pub use journal::JournalEntry;

@@ -11,6 +11,7 @@ use collrules_rules::{Behaviour, Collective, Distribution, Loaded, RuleTable, ha
 use serde_json::Value;
 
 use crate::file::digest;
+use crate::rundir::read_at_most;
 
 /// The longest rules file that is read: about six million rules.
 const MOST_BYTES: u64 = 64 << 20;
@@ -73,13 +74,7 @@ pub fn read_text_of(path: &Path) -> Result<Vec<u8>, TuningError> {
 
 /// Reads a rules file that is already open.
 pub fn read_from(source: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        let why = format!("it has more than {} MiB, which no rules file needs", MOST_BYTES >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-    }
-    Ok(bytes)
+    read_at_most(source, MOST_BYTES)
 }
 
 impl<T: Clone> RulesFile<T> {

@@ -229,6 +229,7 @@ mod tests {
 
     use super::*;
     use crate::gains::Gains;
+    use crate::outcome::tuning_verdict;
     use crate::validation::fixture::validation as compared;
 
     fn method_of(statistic: Statistic) -> String {
@@ -288,16 +289,20 @@ mod tests {
         assert!(!run.contains("Mann-Whitney") && !table.contains("signed-rank"), "{run}{table}");
     }
 
-    /// The report of a tuning of one size, with these fresh launches or none.
-    fn opening(validation: Option<&Validation>, is_ruled: bool) -> Document {
-        let cell = CellFinding {
+    fn cell(why: KeepReason) -> CellFinding {
+        CellFinding {
             cell: compared(Outcome::Faster, 2.0).round.cells[0].cell,
             points: Vec::new(),
             disqualified: Vec::new(),
-            verdict: Verdict::Keep { why: KeepReason::Nearest(Shortfall::NotFaster) },
+            verdict: Verdict::Keep { why },
             in_use: Choice::BUILTIN,
             unruled: Candidate::Builtin,
-        };
+        }
+    }
+
+    /// The report of a tuning of one size, with these fresh launches or none.
+    fn opening(validation: Option<&Validation>, is_ruled: bool) -> Document {
+        let cell = cell(KeepReason::Nearest(Shortfall::NotFaster));
         let mut findings = Findings { cells: vec![cell], ..Findings::empty("run-2026-11-23", Release::V5_0) };
         if is_ruled {
             findings.parameters.insert("coll_han_priority".to_owned(), "0".to_owned());
@@ -317,5 +322,10 @@ mod tests {
         assert!(open.answer[0].contains("In fresh launches so far: 1.10x"), "{:?}", open.answer);
         assert_eq!(opening(None, true).class, "open");
         assert_eq!(opening(None, false).headline, "No difference");
+        let mut undefaulted =
+            Findings { cells: vec![cell(KeepReason::DefaultNotTimed)], ..Findings::empty("x", Release::V5_0) };
+        assert_eq!(tuning_verdict(&undefaulted, &Context::default()).word, VerdictWord::Undecided);
+        undefaulted.cells = vec![cell(KeepReason::NothingTimed)];
+        assert_eq!(tuning_verdict(&undefaulted, &Context::default()).word, VerdictWord::NoDifference);
     }
 }

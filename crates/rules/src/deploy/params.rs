@@ -95,6 +95,15 @@ pub fn is_boolean(value: &str) -> bool {
     WORDS.contains(&value) || is_integer(value)
 }
 
+/// The lines of a parameter file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParameterLines {
+    /// Those that give a parameter a value.
+    pub set: Vec<ParameterLine>,
+    /// The numbers of those that Open MPI skips with a message of its parser, such as lines without `=`.
+    pub unread: Vec<usize>,
+}
+
 /// A block that cannot be distinguished from other lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} begins or ends a block of `collrules install` without its other end: mend or remove it by hand")]
@@ -103,14 +112,14 @@ pub struct Damaged {
     pub line: usize,
 }
 
-/// All lines that give a parameter a value, as Open MPI reads the file (`opal/util/keyval/keyval_lex.l`): values reach to
+/// The lines of a file, as Open MPI reads it (`opal/util/keyval/keyval_lex.l`): values reach to
 /// the end of the line without blanks and tabs; comments begin a line, or are between `/*` and `*/`; options of mpirun
 /// have a value that ends with a blank, or is in quotes.
-pub fn lines(file: &[u8]) -> Result<Vec<ParameterLine>, Damaged> {
+pub fn lines(file: &[u8]) -> Result<ParameterLines, Damaged> {
     const WHITE: [char; 4] = [' ', '\t', '\x0b', '\x0c'];
     let block = block(file)?.unwrap_or_default();
     let (mut at, mut in_comment) = (0, false);
-    let mut found = Vec::new();
+    let (mut set, mut unread) = (Vec::new(), Vec::new());
     for (place, line) in split(file).enumerate() {
         let ours = block.contains(&at);
         at += line.len();
@@ -126,7 +135,7 @@ pub fn lines(file: &[u8]) -> Result<Vec<ParameterLine>, Damaged> {
             continue;
         }
         let mut add = |name: &str, value: &str| {
-            found.push(ParameterLine { number: place + 1, name: name.to_owned(), value: value.to_owned(), ours });
+            set.push(ParameterLine { number: place + 1, name: name.to_owned(), value: value.to_owned(), ours });
         };
         let is_option = |word: &str| matches!(word, "-mca" | "--mca");
         if text.split_whitespace().next().is_some_and(is_option) {
@@ -138,15 +147,16 @@ pub fn lines(file: &[u8]) -> Result<Vec<ParameterLine>, Damaged> {
                     add(name, value);
                 }
             }
-        } else if let Some((name, value)) = text.split_once('=') {
-            let name = name.trim_end_matches(WHITE);
+        } else if !text.trim().is_empty() {
             let is_name = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '.');
-            if !name.is_empty() && name.chars().all(is_name) {
-                add(name, value.trim_start_matches(WHITE).trim_end_matches([' ', '\t']));
+            let parts = text.split_once('=').map(|(name, value)| (name.trim_end_matches(WHITE), value));
+            match parts.filter(|(name, _)| !name.is_empty() && name.chars().all(is_name)) {
+                Some((name, value)) => add(name, value.trim_start_matches(WHITE).trim_end_matches([' ', '\t'])),
+                None => unread.push(place + 1),
             }
         }
     }
-    Ok(found)
+    Ok(ParameterLines { set, unread })
 }
 
 /// The words of a line, those in quotes without them.
@@ -254,7 +264,7 @@ mod tests {
     #[test]
     fn lines_are_read_as_open_mpi_reads_them() {
         let text = format!("# a = 0\n a=1 # 2\n//b = 3\n{BEGIN}\na = 4\n{END}\nc =\n");
-        let found = lines(text.as_bytes()).expect("whole");
+        let found = lines(text.as_bytes()).expect("whole").set;
         let shown: Vec<_> =
             found.iter().map(|line| (line.number, line.name.as_str(), line.value.as_str(), line.ours)).collect();
         assert_eq!(shown, [(2, "a", "1 # 2", false), (5, "a", "4", true), (7, "c", "", false)]);
@@ -265,7 +275,8 @@ mod tests {
     fn values_reach_to_the_end_of_the_line() {
         let text = "a = \"1\"\n/* b = 2\nc = 3 */ d = 4\n-mca e 5\n--mca f \"6 7\" --mca g 8\nh = 9\r\n\
                     i = 10 # ten\n/* */j=11 \t\nk l = 12\n= 13\n";
-        let found = lines(text.as_bytes()).expect("whole");
+        let ParameterLines { set: found, unread } = lines(text.as_bytes()).expect("whole");
+        assert_eq!(unread, [9, 10]);
         let shown: Vec<_> = found.iter().map(|it| (it.number, it.name.as_str(), it.value.as_str())).collect();
         assert_eq!(
             shown,
@@ -280,6 +291,19 @@ mod tests {
                 (8, "j", "11"),
             ]
         );
+    }
+
+    /// 5.0.11 prints "keyval parser: error 2 reading file" for them.
+    #[test]
+    fn lines_without_a_value_are_not_read() {
+        for (text, unread) in [
+            ("coll_tuned_bcast_algorithm binomial\na = 1\n", vec![1]),
+            ("a = 1\n\n  \n# b\n// c\nd\n", vec![6]),
+            ("a = 1\r\n\r\nb: 2\r\n", vec![3]),
+            ("/* a\nb */\nexport c=1\n", vec![3]),
+        ] {
+            assert_eq!(lines(text.as_bytes()).expect("whole").unread, unread, "{text:?}");
+        }
     }
 
     #[test]
@@ -301,7 +325,7 @@ mod tests {
         });
         let parameters = Parameters::read(&listed, "");
         let odd = |line: &str| {
-            let ParameterLine { name, value, .. } = &lines(line.as_bytes()).expect("whole")[0];
+            let ParameterLine { name, value, .. } = &lines(line.as_bytes()).expect("whole").set[0];
             list_oddities(name, value, &parameters)
         };
         let name = "coll_tuned_use_dynamic_rules";

@@ -8,6 +8,8 @@ use super::collect::Collector;
 use super::listing::{self, CollectiveListing, CommRuleListing, Listing};
 use super::words::{self, NumberWord, Strict, Words};
 use crate::collective::{self, Collective};
+use crate::deploy::{RULES_FILE, params};
+use crate::lines::Lines;
 use crate::span::Span;
 use crate::words::counted;
 
@@ -23,6 +25,18 @@ pub(super) fn read(source: &[u8], is_rejected: bool, problems: &mut Collector) -
     if let Some(text) = words::find_prose(source).filter(|_| is_rejected) {
         problems.add(Code::Prose, text, "most words are neither numbers nor comments");
         strict.garbage.push(text);
+        return strict;
+    }
+    let parameters = params::lines(source).unwrap_or_default();
+    if let Some(first) = parameters.set.first().filter(|_| parameters.unread.is_empty()) {
+        let span = Lines::new(source).range(first.number, first.number);
+        let problem = problems.add(Code::Prose, Span::new(span.start, span.end), "this is a file of parameters");
+        let named = parameters.set.iter().find(|line| line.name == RULES_FILE);
+        problem.remedy = match named {
+            Some(line) => format!("Check the rules file that it names: {}.", line.value).into(),
+            None => "Check the rules file that coll_tuned_dynamic_rules_filename names.".into(),
+        };
+        strict.garbage.push(problem.span);
         return strict;
     }
     let words = words::split(source, &mut strict, problems);
@@ -139,7 +153,10 @@ impl ClassicLinter<'_> {
                 self.order("message size", &sizes);
                 if let Some(first) = sizes.first().filter(|first| first.value != 0) {
                     let message = format!("the rules for {} ranks begin at size {}", size.value, first.value);
-                    self.problems.add(Code::FirstSize, first.span, message);
+                    let problem = self.problems.add(Code::FirstSize, first.span, message);
+                    if sizes.iter().any(|size| size.value == 0) {
+                        problem.remedy = "Sort the sizes, so that the rule for size 0 is the first.".into();
+                    }
                 }
                 rules.iter().for_each(|rule| self.rule(rule));
             }

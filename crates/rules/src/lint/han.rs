@@ -23,7 +23,7 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintR
     let loads: Vec<_> = versions.iter().map(|one| (*one, load(source, one))).collect();
     let latest = loads.last().and_then(|(_, load)| load.as_ref().ok());
     // An earlier version need not read a file that others accept.
-    let is_required = named || loads.iter().all(|(_, load)| load.is_err());
+    let is_accepted = !named && loads.iter().any(|(_, load)| load.is_ok());
     for (version, load) in &loads {
         match load {
             Ok(loaded) => match latest {
@@ -37,7 +37,7 @@ pub(super) fn check(source: &[u8], versions: &[Behaviour], named: bool) -> LintR
                 let problem = problems.merge(Code::Crashes, crash.span, *version, crash.kind.to_string());
                 problem.remedy = "Remove the @ and the name after it.".into();
             }
-            Err(rejection) => rejected(source, rejection, version, is_required, &mut problems),
+            Err(rejection) => rejected(source, rejection, version, (named, is_accepted), &mut problems),
         }
     }
     let readings = loads.iter().map(|(version, load)| VersionReading::new(*version, load)).collect();
@@ -55,20 +55,30 @@ fn meant(loaded: &HanFile, version: &Behaviour) -> HanTable {
     loaded.to_table()
 }
 
-fn rejected(source: &[u8], fault: &Fault, version: &Behaviour, is_required: bool, problems: &mut Collector) {
+/// `is_accepted` is true if another version reads the file, and the user asked for none.
+fn rejected(
+    source: &[u8],
+    fault: &Fault,
+    version: &Behaviour,
+    (named, is_accepted): (bool, bool),
+    problems: &mut Collector,
+) {
     if fault.kind == FaultKind::NoHan {
         let message = format!("{} has no HAN, and does not read this file", version.name());
         let problem = problems.merge(Code::HanAbsent, Span::at(0), *version, message);
-        if is_required {
+        if named {
             problem.severity = Severity::Error;
         }
         return;
     }
     let problem = fate::rejected(source, fault, version, problems);
-    problem.remedy = remedy(&fault.kind, version.release).into();
     // 4.1 knows no names of levels and no algorithms, and HAN is off there by default.
-    let is_note = version.release == Release::V4_1 && !is_required && problem.versions.len() == 1;
-    problem.severity = if is_note { Severity::Note } else { Severity::Error };
+    let is_early = problem.versions.iter().all(|version| version.release == Release::V4_1);
+    (problem.severity, problem.remedy) = if is_early && is_accepted {
+        (Severity::Note, "No change is needed, unless the file is for 4.1.".into())
+    } else {
+        (Severity::Error, remedy(&fault.kind, version.release).into())
+    };
 }
 
 fn remedy(fault: &FaultKind, release: Release) -> String {

@@ -290,6 +290,41 @@ fn a_han_file_that_all_versions_reject_is_an_error() {
     }
 }
 
+/// 4.1 reads numbers for levels; to name a collective in place of `han` would spoil the file for 5.0.
+#[test]
+fn han_files_for_later_versions_pass_unless_4_1_is_named() {
+    for text in [
+        "2\nbcast\n1\nglobal_communicator\n1\n1 1\n0 han\nallreduce\n1\nglobal_communicator\n1\n1 1\n0 han\n",
+        "2 # two\nbcast # op\n1 # levels\nintra_node\n1\n1 1\n0 sm\nreduce\n1\nintra_node\n1\n1 1\n0 tuned\n",
+        "2\nbcast 1 global_communicator 1 1 1 0 han\ngather 1 global_communicator 1 1 1 0 tuned\n",
+        "1\nallreduce\n2\nintra_node\n1\n1 1\n0 tuned\ninter_node\n1\n1 2\n0 tuned\n1024 adapt\n",
+    ] {
+        let report = check(text.as_bytes(), &[]);
+        assert!(report.worst() < Some(Severity::Error), "{text}");
+        assert!(report.problems.iter().all(|it| !it.remedy.contains("Write a name")), "{text}");
+        assert_eq!(check(text.as_bytes(), &versions("4.1")).worst(), Some(Severity::Error), "{text}");
+        assert!(check(text.as_bytes(), &versions("5.0")).worst() < Some(Severity::Error), "{text}");
+    }
+    // What all versions reject begins with its fault.
+    let wrong = check(b"1 bcast\n1 global_communicator\n1\n4 1\n0 han\n", &[]);
+    let errors: Vec<_> = wrong.problems.iter().filter(|it| it.severity == Severity::Error).map(|it| it.code).collect();
+    assert!(!errors.is_empty() && errors.iter().all(|code| *code == Code::Rejected), "{errors:?}");
+}
+
+#[test]
+fn remedies_name_what_is_there() {
+    let remedy = |text: &str, code: Code| {
+        let report = check(text.as_bytes(), &[]);
+        report.problems.into_iter().find(|it| it.code == code).map(|it| it.remedy.into_owned()).expect("found")
+    };
+    assert!(remedy("1\n7\n1\n16\n2\n65536 3 0 0\n0 6 0 0\n", Code::FirstSize).contains("Sort"));
+    assert!(!remedy("1\n7\n1\n16\n1\n65536 3 0 0\n", Code::FirstSize).contains("Sort"));
+    let parameters =
+        "# installed\ncoll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = /x/rules.conf\n";
+    assert!(remedy(parameters, Code::Prose).contains("/x/rules.conf"));
+    assert!(remedy("btl = self,tcp\n", Code::Prose).contains("coll_tuned_dynamic_rules_filename"));
+}
+
 /// The first problem is the first that Open MPI meets, and nothing is said that its reading denies.
 #[test]
 fn faults_come_in_the_order_of_reading() {

@@ -19,6 +19,9 @@ use crate::wire::WorkerEvent;
 /// Multiple of their budget after which no further series of launches with one candidate begins.
 const EXCESS: f64 = 1.1;
 
+/// Largest share of a budget that failing calls of a collective may take, before the rest of it is for the others.
+const FAILING: f64 = 0.25;
+
 /// A planned launch, carried out by one launch, or by several if some were cut short.
 #[derive(Clone, Debug, Default)]
 struct Planned {
@@ -48,10 +51,11 @@ pub(super) struct Ledger {
     /// Casts that failed.
     ended_casts: BTreeSet<(Pattern, Cast)>,
     strikes: BTreeMap<Subject, u32>,
+    /// Seconds that failures of calls took in this session, until their cause was found.
+    lost: BTreeMap<Collective, f64>,
     samples: usize,
     cells: BTreeSet<Cell>,
-    /// Seconds that launches with all candidates took in all sessions, for starting and measuring. Hangs, failed starts
-    /// and trials are not included.
+    /// Seconds that launches with all candidates took, for starting and measuring. Failures of this session are included.
     used: f64,
     /// Seconds that launches with one candidate took; their budget is `budget_apart`.
     used_apart: f64,
@@ -74,6 +78,7 @@ impl Ledger {
             given_up: BTreeSet::new(),
             ended_casts: BTreeSet::new(),
             strikes: BTreeMap::new(),
+            lost: BTreeMap::new(),
             samples: 0,
             cells: BTreeSet::new(),
             used: 0.0,
@@ -223,7 +228,7 @@ impl Ledger {
         }
     }
 
-    /// Adds the end of a launch, for whatever reason, and its seconds from start to last event.
+    /// Adds the end of a launch, for whatever reason, and its seconds.
     pub(super) fn spend(&mut self, planned: u32, seconds: f64) {
         if self.is_together(planned) {
             self.used += seconds;
@@ -262,11 +267,30 @@ impl Ledger {
         beaten
     }
 
-    /// Records that a launch was cut short.
-    pub(super) fn cut(&mut self, planned: u32) {
+    /// Records that a launch was cut short, after so many seconds without a report.
+    pub(super) fn cut(&mut self, planned: u32, silent: f64) {
         if self.is_together(planned) {
-            self.history.cut();
+            self.history.cut(silent);
         }
+    }
+
+    /// Adds the seconds that a failure of a collective's calls took. Returns true if it is left out from now on.
+    pub(super) fn lose(&mut self, collective: Collective, seconds: f64) -> bool {
+        let was_left_out = self.takes_too_long(collective);
+        *self.lost.entry(collective).or_default() += seconds;
+        self.takes_too_long(collective) && !was_left_out
+    }
+
+    /// Returns true if failures of a collective's calls took too much of the budget.
+    fn takes_too_long(&self, collective: Collective) -> bool {
+        let lost = self.lost.get(&collective).copied().unwrap_or_default();
+        self.plan.budget().is_some_and(|budget| lost > FAILING * budget.0)
+    }
+
+    /// Seconds that the budget has left; none without a budget.
+    pub(super) fn time_left(&self) -> Option<f64> {
+        let starts_apart = separate::starts_apart(&self.plan) as f64 * self.plan.schedule.startup.0;
+        self.plan.budget().map(|budget| (budget.0 + starts_apart - self.used - self.used_apart).max(0.0))
     }
 
     /// Counts a failure of a subject without a known cause.
@@ -289,6 +313,9 @@ impl Ledger {
 
     /// The next launch: its number in the journal, which is in use from now on, its index among the planned ones, and its plan.
     pub(super) fn next(&mut self) -> Option<(u32, u32, LaunchPlan)> {
+        if !self.lost.is_empty() && self.time_left() == Some(0.0) {
+            return None;
+        }
         let number = self.launches.last_key_value().map_or(0, |(last, _)| last + 1);
         for local in 0..self.starts.len() {
             let Some(mut plan) = self.left(local) else { continue };
@@ -308,10 +335,19 @@ impl Ledger {
         if done.complete || self.series(local).is_some_and(|series| self.is_too_late(series)) {
             return None;
         }
+        let is_limited = self.plan.schedule.budget.is_some();
+        // With little time, an algorithm that fails somewhere is not tried on other communicators.
+        let fails = |cell: Cell, candidate| {
+            let of_candidate = |(collective, ranks, failed): &(Collective, Ranks, Candidate)| {
+                (*collective, *failed) == (cell.collective, candidate) && (is_limited || *ranks == cell.ranks)
+            };
+            self.quarantined.iter().any(of_candidate)
+        };
         let wanted = |cell: Cell, candidate| {
             !self.given_up.contains(&cell)
                 && !self.dropped.contains(&(cell, candidate))
-                && !self.quarantined.contains(&(cell.collective, cell.ranks, candidate))
+                && !fails(cell, candidate)
+                && !self.takes_too_long(cell.collective)
         };
         let mut plan = match self.starts[local] {
             Launch::Shared { number: launch, .. } => {

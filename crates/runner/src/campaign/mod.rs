@@ -21,7 +21,7 @@ use collrules_record::rundir::{JournalEntry, RunLog};
 use collrules_record::sample::{EndReason, EndedCast, EndedPoint, Row};
 use collrules_record::{Candidate, Cast, Cell, Subject, manifest};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, silence_within, with_patience};
 use crate::error::RunnerError;
 use crate::job_clock::JobClock;
 use crate::wire::WorkerEvent;
@@ -62,6 +62,7 @@ pub fn measure(
     drop(past);
     ledger.count(tally);
     let (clock, mut failures, mut fruitless) = (backend.clock(), 0, 0);
+    let patience = |left| silence_within(left, plan.schedule.startup);
     while let Some((number, planned, plan)) = ledger.next() {
         if policy.launches.is_some_and(|most| planned - first >= most) {
             break;
@@ -70,9 +71,11 @@ pub fn measure(
         log.note(&JournalEntry::Begun { launch: number, planned, at: manifest::now() })?;
         watch(&launch, &Notice::Launching);
         let begun = clock.now();
+        let within = ledger.time_left().map(patience);
         let (place, rows, times) = (None, 0, None);
         let mut session = LaunchSession { log, ledger: &mut ledger, tally, place, rows, clock: &clock, times };
-        let outcome = backend.measure(&plan, &mut |event| session.take(&launch, &event, policy, watch));
+        let mut take = |event| session.take(&launch, &event, policy, watch);
+        let outcome = with_patience(backend, within, |backend| backend.measure(&plan, &mut take));
         let (place, rows, spent) = (session.place, session.rows, session.spent());
         let startup = session.times.map_or(0.0, |(first, _, _)| first - begun);
         // Jobs take time to end as well.
@@ -99,7 +102,6 @@ pub fn measure(
             }
             Err(error) => error,
         };
-        ledger.cut(planned);
         log.note(&over(false, error.to_string()))?;
         watch(&launch, &Notice::Failed(&error));
         failures += 1;
@@ -109,7 +111,20 @@ pub fn measure(
             let (candidate, ended) = (plan.recorded(candidate), EndReason::Disqualified(why));
             Row::Ended(EndedPoint { launch: number, cell, candidate, ended })
         };
-        let left_out = match suspects::find(backend, &launch, place, &error, policy, watch)? {
+        // Without time for trials nobody is blamed.
+        let cause = match ledger.time_left() {
+            Some(0.0) => FailureCause::Nobody { subject: None },
+            left => with_patience(backend, left.map(patience), |backend| {
+                suspects::find(backend, &launch, place, &error, policy, watch)
+            })?,
+        };
+        let all = clock.now() - begun;
+        ledger.spend(planned, (all - used).max(0.0));
+        let lost = (all - startup - spent).max(0.0);
+        ledger.cut(planned, lost);
+        let failing = place.and_then(|(index, _)| Some(plan.cells.get(index)?.cell.collective));
+        let too_many = failing.filter(|collective| ledger.lose(*collective, lost));
+        let left_out = match cause {
             FailureCause::Culprit { cell, candidate, why } => {
                 // Something was learnt, and there are only so many candidates.
                 failures -= 1;
@@ -141,6 +156,7 @@ pub fn measure(
             log.append(std::slice::from_ref(row))?;
             watch(&launch, &Notice::LeftOut(row));
         }
+        too_many.iter().for_each(|collective| watch(&launch, &Notice::TooManyFailures(*collective)));
         if fruitless >= FRUITLESS || failures > policy.failures {
             return Err(RunnerError::GaveUp { failures, last: Box::new(error) });
         }

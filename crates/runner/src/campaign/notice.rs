@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use collrules_record::Cell;
 use collrules_record::sample::Row;
+use collrules_rules::Collective;
 
 use crate::error::RunnerError;
 use crate::launch::LaunchPlan;
@@ -52,6 +53,8 @@ pub enum Notice<'a> {
     /// A candidate is left out on communicators of this size, or a cast that fails to carry out a pattern; its row is
     /// written.
     LeftOut(&'a Row),
+    /// Failing calls of a collective took too much of the budget: the rest of it is for the others.
+    TooManyFailures(Collective),
 }
 
 /// A running launch of a campaign.

@@ -37,10 +37,15 @@ pub(super) fn find(launcher: &Launcher) -> (Vec<GivenSetting>, Vec<String>) {
         let Ok(text) = fs::read(&file) else { continue };
         let file = file.display();
         match lines(&text) {
-            Ok(lines) => found.extend(lines.into_iter().map(|line| {
-                let place = format!("line {} of {file}", line.number);
-                GivenSetting { place, name: line.name, value: line.value }
-            })),
+            Ok(lines) => {
+                faults.extend(lines.unread.iter().map(|number| {
+                    format!("line {number} of {file}: Open MPI cannot read it, and skips it with a message; write NAME = VALUE")
+                }));
+                found.extend(lines.set.into_iter().map(|line| {
+                    let place = format!("line {} of {file}", line.number);
+                    GivenSetting { place, name: line.name, value: line.value }
+                }));
+            }
             Err(damaged) => faults.push(format!("{file}: {damaged}")),
         }
     }

@@ -67,7 +67,7 @@ impl WithoutInstalled {
 /// The parameters in the block of `collrules install` of a file, with their values; none without such a file or block.
 fn list_installed(file: &str) -> impl Iterator<Item = (String, String)> {
     let found = fs::read(file).ok().and_then(|text| lines(&text).ok()).unwrap_or_default();
-    found.into_iter().filter(|line| line.ours).map(|line| (line.name, line.value))
+    found.set.into_iter().filter(|line| line.ours).map(|line| (line.name, line.value))
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
             let mut values = BTreeMap::from([("btl_vader_eager_limit".to_owned(), "4096".to_owned())]);
             values.extend([(FILES.to_owned(), files.clone()), (USE_RULES.to_owned(), "0".to_owned())]);
             for file in files.split(',').filter_map(|file| fs::read(file).ok()) {
-                values.extend(lines(&file).expect("whole").into_iter().map(|line| (line.name, line.value)));
+                values.extend(lines(&file).expect("whole").set.into_iter().map(|line| (line.name, line.value)));
             }
             let line = |(name, value): (String, String)| format!("mca:x:y:param:{name}:value:{value}\n");
             Ok(values.into_iter().map(line).collect::<String>())

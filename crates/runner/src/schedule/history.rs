@@ -103,9 +103,10 @@ impl History {
         }
     }
 
-    /// Records that a launch was cut short: its time is spent, and another will continue it.
-    pub(crate) fn cut(&mut self) {
-        self.past += std::mem::take(&mut self.current);
+    /// Records that a launch was cut short, after so many seconds without a report: its time is spent, and another will
+    /// continue it.
+    pub(crate) fn cut(&mut self, silent: f64) {
+        self.past += std::mem::take(&mut self.current) + silent;
     }
 
     /// Adds the seconds that launches of an earlier session report.

@@ -184,12 +184,15 @@ impl Backend for Simulation {
     }
 
     fn measure(&mut self, plan: &LaunchPlan, report: Report<'_>) -> Result<(), RunnerError> {
-        let mut outcome = Ok(());
+        let (mut outcome, mut ended) = (Ok(()), None);
         let Ok(()) = engine::run(plan, &mut self.executor(plan.clone())?, &mut |event| {
             if outcome.is_ok() {
                 outcome = report(event);
+                ended = outcome.is_err().then(|| self.clock.now());
             }
         });
+        // After an error nothing runs.
+        ended.iter().for_each(|ended| self.clock.pass(ended - self.clock.now()));
         outcome
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Stage, SubjectTime};
 use collrules_record::condition::ArrivalPattern;
@@ -14,6 +14,7 @@ use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{MemoryUse, Settings, describe};
 use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
+use collrules_runner::backend::{silence_within, with_patience};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::turns::{JobFailure, LoopTimes, TurnSchedule, TurnSubject, TurnsTaken, take_turns};
 use collrules_runner::{Backend, RunnerError};
@@ -272,18 +273,24 @@ impl<'a, 's> JobLauncher<'a, 's> {
         jobs.iter().all(is_whole).then_some(block)
     }
 
-    /// Makes the launches of a block: side by side if they can, again without those that fail.
+    /// Makes the launches of a block: side by side if they can, again without those that fail. None if failures took all of
+    /// the time.
     fn make(
         &mut self,
         (stage, number): (Stage, u32),
         jobs: &[Settings],
         subjects: Option<&BTreeSet<ArmSubject>>,
         failures: &mut BlockFailures,
-    ) -> Result<Vec<ArmLaunch>, WorkflowError> {
+    ) -> Result<Option<Vec<ArmLaunch>>, WorkflowError> {
+        let mut why: Option<String> = None;
         loop {
             let open: Vec<Settings> = jobs.iter().filter(|arm| !failures.failed.contains_key(*arm)).cloned().collect();
             if failures.failed.contains_key(&self.base) || self.wanted(subjects).is_empty() {
-                return Ok(Vec::new());
+                return Ok(Some(Vec::new()));
+            }
+            if let Some(why) = why.take().filter(|_| self.left() == Some(0.0)) {
+                self.session.say(&format!("no time to compare again what failed: {why}"));
+                return Ok(None);
             }
             let apart = [&self.base].into_iter().chain(&open).find_map(|arm| self.apart.get(arm)).cloned();
             let made = match &apart {
@@ -311,12 +318,14 @@ impl<'a, 's> JobLauncher<'a, 's> {
                         self.separate(arm, why);
                         continue;
                     }
-                    None => return self.record(launches, failures),
+                    None => return self.record(launches, failures).map(Some),
                 },
                 Err(failed) => failed,
             };
+            self.spent += failed.seconds.0;
+            why = failed.outcome.as_ref().err().map(|failure| failure.why.clone());
             // Is the arm the cause, or the others that live at the same time?
-            if open.len() > 1 && apart.is_none() {
+            if open.len() > 1 && apart.is_none() && self.left() != Some(0.0) {
                 let alone = (std::slice::from_ref(&failed.arm), Some("a job next to others failed"));
                 match self.launch((stage, number), alone, subjects)? {
                     Ok(_) => {
@@ -326,7 +335,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
                             self.separate(self.base.clone(), format!("jobs fail next to others ({why})"));
                         }
                     }
-                    Err(failed) => self.give_up(*failed, failures)?,
+                    Err(again) => {
+                        self.spent += again.seconds.0;
+                        self.give_up(*failed, failures)?;
+                        self.give_up(*again, failures)?;
+                    }
                 }
                 continue;
             }
@@ -334,9 +347,13 @@ impl<'a, 's> JobLauncher<'a, 's> {
         }
     }
 
+    /// Seconds that are left for launches; none if unlimited.
+    fn left(&self) -> Option<f64> {
+        self.limit.map(|limit| (limit - self.spent).max(0.0))
+    }
+
     /// Records a launch that failed, with its consequences.
     fn give_up(&mut self, failed: ArmLaunch, failures: &mut BlockFailures) -> Result<(), WorkflowError> {
-        self.spent += failed.seconds.0;
         self.note(&failed, failures);
         Ok(self.log.append(failed)?)
     }
@@ -371,18 +388,14 @@ impl<'a, 's> JobLauncher<'a, 's> {
         self.apart.insert(arm, why);
     }
 
-    /// Lets the jobs of a block be silent for a multiple of the longest launch so far, if that is less than usual. Returns the
-    /// usual time.
-    fn shorten_patience(&mut self) -> Option<Duration> {
+    /// The longest silence of the jobs of a block: a multiple of the longest launch so far, and the time that is left.
+    fn patience(&mut self) -> Option<Duration> {
         let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
         let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
-        let patience = self.backend.patience()?;
-        let usual = *patience;
-        if let Some(longest) = longest {
-            let enough = Duration::from_secs_f64(PATIENCE.0 * longest).max(usual.mul_f64(PATIENCE.1));
-            *patience = enough.min(usual);
-        }
-        Some(usual)
+        let least = PATIENCE.1 * self.backend.patience()?.as_secs_f64();
+        let enough = longest.map(|longest| Duration::from_secs_f64((PATIENCE.0 * longest).max(least)));
+        let left = self.left().map(|left| silence_within(left, self.schedule.startup));
+        enough.into_iter().chain(left).min()
     }
 
     /// Schedule of the turns of a block with this number of jobs.
@@ -404,25 +417,23 @@ impl<'a, 's> JobLauncher<'a, 's> {
         (jobs, apart): (&[Settings], Option<&str>),
         subjects: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Result<Vec<ArmLaunch>, Box<ArmLaunch>>, WorkflowError> {
-        let (at, began, wanted) = (now(), Instant::now(), self.wanted(subjects));
+        let (at, clock, wanted) = (now(), self.backend.clock(), self.wanted(subjects));
+        let began = clock.now();
         let (plans, order) = self.plan((stage, block), jobs, &wanted);
         let known: Vec<BTreeSet<&ArmSubject>> = jobs.iter().map(|arm| self.list_timed(stage, arm)).collect();
         let turns: Vec<TurnSubject> = order.iter().map(|it| self.turn_subject(&known, jobs, it)).collect();
         drop(known);
-        let usual = self.shorten_patience();
+        let patience = self.patience();
         self.session.tell(Event::ArmBlock { stage, block, jobs: jobs.len(), subjects: wanted.len() });
         let schedule = self.turn_schedule((stage, block), jobs.len(), wanted.len());
-        let outcome = self
-            .backend
-            .start_jobs(&plans)
-            .and_then(|mut started| take_turns(started.as_mut(), jobs.len(), &turns, &schedule, &self.session.stop));
-        if let (Some(patience), Some(usual)) = (self.backend.patience(), usual) {
-            *patience = usual;
-        }
-        // A simulated job takes time only by its own clock.
-        let is_simulated = self.backend.name() == SIMULATED;
-        let simulated = self.schedule.startup.0 * jobs.len() as f64;
-        let seconds = |own: f64| if is_simulated { own + simulated } else { began.elapsed().as_secs_f64() };
+        let outcome = with_patience(self.backend, patience, |backend| {
+            let mut started = backend.start_jobs(&plans)?;
+            take_turns(started.as_mut(), jobs.len(), &turns, &schedule, &self.session.stop)
+        });
+        // A simulated job takes time only by its own clock, on which starts take none.
+        let simulated =
+            if self.backend.name() == SIMULATED { self.schedule.startup.0 * jobs.len() as f64 } else { 0.0 };
+        let seconds = simulated + clock.now() - began;
         let empty = |arm: &Settings, seconds: f64| ArmLaunch {
             stage,
             block,
@@ -440,11 +451,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
             Err(JobFailure { job, subject, error }) if error.is_of_job() => {
                 let subject = subject.filter(|_| !error.came_from_outside()).map(|subject| order[subject].0.clone());
                 let failure = LaunchFailure { why: first_line(&error), subject };
-                return Ok(Err(Box::new(ArmLaunch { outcome: Err(failure), ..empty(&jobs[job], seconds(0.0)) })));
+                return Ok(Err(Box::new(ArmLaunch { outcome: Err(failure), ..empty(&jobs[job], seconds) })));
             }
             Err(JobFailure { error, .. }) => return Err(error.into()),
         };
-        let each = seconds(taken.seconds) / jobs.len() as f64;
+        let each = seconds / jobs.len() as f64;
         self.calls.extend(taken.calls.iter().map(|(subject, calls)| (order[*subject].0.clone(), *calls)));
         let launches = jobs.iter().enumerate().map(|(job, arm)| ArmLaunch {
             resident: taken.ends.get(job).and_then(|end| end.resident),
@@ -591,7 +602,12 @@ impl ArmLauncher for JobLauncher<'_, '_> {
                 if number >= self.least && is_over {
                     return Ok(None);
                 }
-                self.make((stage, number), &jobs, subjects, &mut failures)?
+                // A default that failed in an earlier session is tried again.
+                failures.failed.remove(base);
+                failures.in_a_row.remove(base);
+                let made = self.make((stage, number), &jobs, subjects, &mut failures)?;
+                let Some(made) = made else { return Ok(None) };
+                made
             }
         };
         if let Some(failure) = failures.failed.get(base) {

@@ -16,6 +16,7 @@ use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Bytes, Cell, Component, Layout, Placement, Plan, Ranks, Seconds, Survey};
 use collrules_rules::Collective;
 use collrules_runner::backend::Report;
+use collrules_runner::job_clock::JobClock;
 use collrules_runner::launch::LaunchPlan;
 use collrules_runner::turns::{JobFailure, Jobs, LoopTimes, Turn};
 use collrules_runner::wire::CallEnd;
@@ -66,6 +67,7 @@ struct Scripted<'a> {
     jobs: Vec<Settings>,
     patience: Duration,
     silences: Vec<Duration>,
+    clock: JobClock,
 }
 
 fn died(outside: bool) -> RunnerError {
@@ -80,6 +82,10 @@ fn died(outside: bool) -> RunnerError {
 impl Backend for Scripted<'_> {
     fn name(&self) -> &'static str {
         SIMULATED
+    }
+
+    fn clock(&self) -> JobClock {
+        self.clock.clone()
     }
 
     fn survey(&mut self) -> Result<Survey, RunnerError> {
@@ -118,7 +124,8 @@ impl Backend for Scripted<'_> {
             }
             faults.push(fault);
         }
-        Ok(Box::new(ScriptedJobs { plans: plans.to_vec(), faults, patience: self.patience }))
+        let clock = self.clock.clone();
+        Ok(Box::new(ScriptedJobs { plans: plans.to_vec(), faults, patience: self.patience, clock }))
     }
 }
 
@@ -127,6 +134,7 @@ struct ScriptedJobs {
     plans: Vec<LaunchPlan>,
     faults: Vec<JobFault>,
     patience: Duration,
+    clock: JobClock,
 }
 
 impl ScriptedJobs {
@@ -147,6 +155,7 @@ impl Jobs for ScriptedJobs {
             JobFault::Ended(size) if size == bytes => return Err(died(true)),
             JobFault::EndsBeside(size) if size == bytes && self.plans.len() > 1 => return Err(died(false)),
             JobFault::Hangs(size) if size == bytes => {
+                self.clock.pass(self.patience.as_secs_f64());
                 let (seconds, doing) = (self.patience.as_secs(), "calling".to_owned());
                 return Err(RunnerError::JobHung { seconds, doing, output: String::new() });
             }
@@ -160,12 +169,13 @@ impl Jobs for ScriptedJobs {
     }
 
     fn end(&mut self) -> Result<Vec<LaunchEnd>, JobFailure> {
+        self.clock.pass(CALLING * self.plans.len() as f64);
         let asleep = |fault: &JobFault| if *fault == JobFault::Polls { 0.9 } else { 0.001 };
         Ok(self.faults.iter().map(|it| LaunchEnd { asleep: Some(asleep(it)), ..LaunchEnd::default() }).collect())
     }
 
     fn elapsed(&self) -> f64 {
-        CALLING * self.plans.len() as f64
+        0.0
     }
 }
 
@@ -173,6 +183,8 @@ impl Jobs for ScriptedJobs {
 struct Played {
     jobs: Vec<Settings>,
     silences: Vec<Duration>,
+    /// Seconds that they took, without starts.
+    seconds: f64,
     compared: Result<Compared, WorkflowError>,
 }
 
@@ -230,6 +242,7 @@ fn play_after(
         jobs: Vec::new(),
         patience: USUAL,
         silences: Vec::new(),
+        clock: JobClock::of_model(),
     };
     let mut session = Session { stop, failures: 3, command: Vec::new(), start: &start, watch: &mut |_| {} };
     let placement = Placement::new(Layout::Block, &["a".to_owned(), "a".to_owned()], [Ranks(2)]);
@@ -252,7 +265,7 @@ fn play_after(
         chooses: false,
     };
     let compared = compare(&comparison, &mut launcher);
-    Played { jobs: backend.jobs, silences: backend.silences, compared }
+    Played { jobs: backend.jobs, silences: backend.silences, seconds: backend.clock.now(), compared }
 }
 
 fn play_once(stage: Stage, script: &dyn Fn(&Settings, usize) -> JobFault) -> Played {
@@ -268,7 +281,7 @@ fn a_call_that_hangs_is_left_out_and_patience_does_not_grow() {
     let others: Vec<_> = played.verdicts().into_iter().filter(|(bytes, _)| *bytes != 1024).collect();
     assert_eq!(others, [(8, Outcome::Faster), (65536, Outcome::Faster)]);
     let blocks = played.compared().blocks.len();
-    assert_eq!(played.of_arm(), 4 + blocks, "two tries, each with a job alone, then without the call");
+    assert_eq!(played.of_arm(), 2 + blocks, "next to the default and alone, then without the call");
     assert_eq!(played.silences[0], USUAL);
     assert_eq!(played.silences.last(), Some(&(USUAL / 8)));
     assert!(played.silences.is_sorted_by(|before, after| before >= after), "{:?}", played.silences);
@@ -277,10 +290,10 @@ fn a_call_that_hangs_is_left_out_and_patience_does_not_grow() {
 #[test]
 fn an_arm_whose_jobs_die_is_given_up() {
     let dies = |settings: &Settings, _| if settings.is_empty() { JobFault::None } else { JobFault::Dies };
-    for (stage, tries) in [(Stage::Rules, 3), (Stage::Tuning, 1), (Stage::Alone, 1)] {
+    // Every second one alone.
+    for (stage, jobs) in [(Stage::Rules, 4), (Stage::Tuning, 2), (Stage::Alone, 2)] {
         let played = play_once(stage, &dies);
-        // Alone as well.
-        assert_eq!((played.of_arm(), played.compared().failed.contains_key(&arm())), (2 * tries, true), "{stage:?}");
+        assert_eq!((played.of_arm(), played.compared().failed.contains_key(&arm())), (jobs, true), "{stage:?}");
         assert!(played.verdicts().is_empty());
     }
 }
@@ -350,7 +363,7 @@ fn nothing_is_compared_with_a_default_that_fails() {
     let fails = |settings: &Settings, _| if settings.is_empty() { JobFault::Dies } else { JobFault::None };
     let rules = play_once(Stage::Rules, &fails);
     assert!(matches!(rules.compared, Err(WorkflowError::DefaultFails(_))), "{:?}", rules.compared);
-    assert_eq!(rules.jobs.len() - rules.of_arm(), 6, "three tries, each with a job alone");
+    assert_eq!(rules.jobs.len() - rules.of_arm(), 4, "twice, each time alone as well");
     let search = play_once(Stage::Alone, &fails);
     assert!(search.compared().blocks.is_empty(), "a search ends, and the rest of a tuning goes on");
 }
@@ -409,4 +422,23 @@ fn a_comparison_that_goes_on_has_its_own_time() {
     };
     assert_eq!(added(None), 0);
     assert_eq!(added(Some("9999-01-01T00:00:00Z")), 1, "the look after four blocks decides");
+}
+
+/// A call that hangs takes the time of a comparison, and that of four starts more at most; the others have the rest.
+#[test]
+fn calls_that_hang_end_with_the_time() {
+    for (of_default, limit) in [(false, 30.0), (true, 30.0), (false, 500.0), (true, 500.0)] {
+        let hangs = |settings: &Settings, _| match settings.is_empty() == of_default {
+            true => JobFault::Hangs(1024),
+            false => JobFault::None,
+        };
+        let home = tempfile::tempdir().expect("a directory");
+        let played = play(home.path(), (Stage::Rules, (Some(limit), 2)), &hangs, None);
+        assert!(played.seconds <= limit + 4.0 * STARTUP, "{} s of {limit} s", played.seconds);
+        let is_enough = limit > 2.0 * USUAL.as_secs_f64();
+        assert_eq!(played.barred(), if is_enough { vec![1024] } else { Vec::new() });
+        let others = played.verdicts().into_iter().filter(|(bytes, _)| *bytes != 1024);
+        let expected = [(8, Outcome::Faster), (65536, Outcome::Faster)];
+        assert_eq!(others.collect::<Vec<_>>(), if is_enough { expected.to_vec() } else { Vec::new() });
+    }
 }

@@ -36,12 +36,12 @@ use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 
 use self::compare::{ComparisonRequest, ComparisonResult, compare_tuning};
-use self::revert::{OtherLayouts, remove_unconfirmed};
+use self::revert::{OtherLayouts, remove_unconfirmed, say_removed};
 pub(crate) use self::subject::ValidationSubject;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::Reverted;
-use crate::plan::{AGAIN, BudgetShares, LEAST_STARTS};
+use crate::plan::{AGAIN, BudgetShares, LEAST_STARTS, limit_patience};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
@@ -126,6 +126,7 @@ pub fn validate(
     }
     let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
     remark.iter().for_each(|remark| session.say(remark));
+    limit_patience(&mut started, budget);
     let mut subject = ValidationSubject::read(tuning, &started, session)?;
     let has_settings = is_whole && compares_settings(options, &subject, session);
     if !has_settings || !subject.is_empty() {
@@ -185,6 +186,7 @@ pub fn validate(
             // Sizes that the user left out stay as they are.
             let untimed = if options.chooses_cells() { Vec::new() } else { subject.list_untimed(&judged) };
             let reverted = remove_unconfirmed(&home, &mut started, &mut subject, &judged, &untimed, &layouts, session)?;
+            say_removed(&reverted, &subject, &Settings::new(), session);
             judged = subject.judge(place, &found, &reverted);
         }
         validation = Some(judged);
@@ -441,7 +443,9 @@ impl ProvenRun<'_, '_> {
         let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, base);
         let Some(found) = judge(&subject) else { return Ok(false) };
         let untimed = subject.list_untimed(&found);
-        remove_unconfirmed(home, &mut measured.started, &mut subject, &found, &untimed, &others, session)?;
+        let reverted =
+            remove_unconfirmed(home, &mut measured.started, &mut subject, &found, &untimed, &others, session)?;
+        say_removed(&reverted, &subject, base, session);
         let found = judge(&subject).unwrap_or(found);
         session.tell(Event::Compared { home, validation: &found });
         if let Some(left) = subject.published {

@@ -98,18 +98,31 @@ pub(super) fn remove_unconfirmed(
     }
     let gone: BTreeSet<Cell> = cells.iter().copied().chain(repair.cells).chain(before.tuned()).collect();
     let gone = gone.into_iter().filter(|cell| before.is_ruled(*cell) && !subject.is_ruled(*cell));
-    let (tried, untried): (Vec<Cell>, Vec<Cell>) = gone.partition(|cell| cells.contains(cell));
-    for (cells, what, why) in [(tried, "removed", "after"), (untried, "left out", "without")] {
+    (reverted.tried, reverted.untried) = gone.partition(|cell| cells.contains(cell));
+    Ok(reverted)
+}
+
+/// Says which rules were removed from a subject, over a base that is the default or has settings.
+pub(super) fn say_removed(
+    reverted: &Reverted,
+    subject: &ValidationSubject,
+    base: &Settings,
+    session: &mut Session<'_>,
+) {
+    let under = if base.is_empty() { "" } else { " under these settings" };
+    for (cells, what, why) in [(&reverted.tried, "removed", "after"), (&reverted.untried, "left out", "without")] {
         let cells: Vec<String> = cells.iter().map(Cell::to_string).collect();
         if !cells.is_empty() {
-            let sizes = counted(cells.len(), "size");
-            session.say(&format!("{what} the rules for {sizes} {why} fresh launches: {}", some(&cells, LISTED)));
+            let (sizes, cells) = (counted(cells.len(), "size"), some(&cells, LISTED));
+            session.say(&format!("{what} the rules for {sizes}{under} {why} fresh launches: {cells}"));
         }
     }
-    if subject.is_empty() {
-        session.say("no rule is left: the default stays for all calls");
+    let has_removed = !reverted.tried.is_empty() || !reverted.untried.is_empty();
+    match subject.is_empty() && has_removed {
+        true if base.is_empty() => session.say("no rule is left: the default stays for all calls"),
+        true => session.say("no rule adds anything to these settings"),
+        false => {}
     }
-    Ok(reverted)
 }
 
 /// The ranges whose rules were not confirmed.

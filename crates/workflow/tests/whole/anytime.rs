@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::estimate::mean;
 use collrules_record::experiment::Experiment;
 use collrules_record::findings::CellFinding;
 use collrules_record::options::Request;
@@ -127,9 +128,37 @@ fn ranges_without_time_stay_open_until_there_is_some() {
     assert!(more > little, "{little} and {more} confirmed, {open} and {left} open");
     let log = ComparisonLog::open(&stage.run()).unwrap();
     assert!(log.launches().len() > known);
-    resume_with(&mut stage, 120.0);
+    resume_with(&mut stage, 300.0);
     let (all, left) = states(&stage.run());
     assert!(all >= more && left == 0, "{more} and {all} confirmed, {left} open");
+}
+
+/// Twice the budget does not take away what less confirmed: with each seed of one collective, and in the mean it adds to it.
+#[test]
+#[ignore = "part of `make test-all`"]
+#[allow(clippy::print_stdout, reason = "the shares are results")]
+fn more_budget_buys_more_of_one_collective() {
+    const SEEDS: usize = 3;
+    for collective in ["allgather", "gather"] {
+        let share_of = |seconds: u32, seed: usize| {
+            share(&tune_within(&format!("{seconds}s"), 64, &format!("--ops {collective} --seed {seed}")).0, |_| true)
+        };
+        let shares = [5, 10, 20].map(|seconds| [1, 2, 3].map(|seed| share_of(seconds, seed)));
+        println!("{collective}: {shares:.2?}");
+        let falls = |seed: &usize| shares.windows(2).any(|pair| pair[1][*seed] < pair[0][*seed] - 0.03);
+        assert_eq!((0..SEEDS).find(falls), None, "{collective}: {shares:?}");
+        assert!(mean(shares[2]) > mean(shares[0]) + 0.1, "{collective}: {shares:?}");
+    }
+}
+
+/// One number of ranks alone: the largest of the campaign, or the smallest, which is quickly measured.
+#[test]
+fn one_number_of_ranks_buys_rules() {
+    for (ranks, budget, least) in [(64, "4s", 0.25), (64, "60s", 0.8), (2, "1s", 0.8)] {
+        let words = format!("--ops bcast,allgather,allreduce --np {ranks}");
+        let bought = share(&tune_within(budget, 64, &words).0, |_| true);
+        assert!(bought >= least, "{ranks} ranks in {budget}: {bought}");
+    }
 }
 
 /// Several batch jobs, each with the rest of its time, decide what one could not, and lose nothing.
@@ -175,6 +204,27 @@ fn named_sizes_are_measured_or_missing() {
         missed.push(missing.unwrap_or(0));
     }
     assert!(missed[0] > missed[1] && missed[1] > 0 && missed[2] == 0, "{missed:?}");
+}
+
+/// The time that missing sizes are said to take is that with which a later session measures them, within a factor of two.
+#[test]
+fn the_time_for_missing_sizes_is_foretold() {
+    let missing_after = |factor: Option<f64>| {
+        let words = "--ops allgather,reduce --refine 0 --no-validate";
+        let (_, mut stage) = tune_within("2s", 32, words);
+        let missing = |stage: &TuningFixture| {
+            let findings = stage.run().findings().unwrap();
+            findings.remarks.into_iter().find_map(|remark| match remark {
+                Remark::NotMeasured { missing, ranges, .. } => Some((missing, ranges)),
+                _ => None,
+            })
+        };
+        let takes: f64 = missing(&stage).unwrap().1.iter().map(|range| range.takes.0).sum();
+        factor.iter().for_each(|factor| resume_with(&mut stage, factor * takes));
+        missing(&stage).map_or(0, |(missing, _)| missing)
+    };
+    let missing = [None, Some(0.25), Some(2.0)].map(missing_after);
+    assert!(missing[0] > missing[1] && missing[1] > 0 && missing[2] == 0, "{missing:?}");
 }
 
 /// A budget that starting jobs uses up is said to be too short, with one that is not; some size is measured.

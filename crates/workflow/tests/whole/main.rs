@@ -10,6 +10,7 @@ mod decide;
 mod drift;
 mod evidence;
 mod han;
+mod hangs;
 mod layouts;
 mod recorded;
 mod repair;

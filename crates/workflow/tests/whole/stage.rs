@@ -10,17 +10,19 @@ use std::time::Duration;
 
 use clap::{Args, Command};
 use collrules_record::allocation::{Allocation, BatchSystem};
+use collrules_record::clock::LaunchEnd;
 use collrules_record::criteria::Criteria;
 use collrules_record::options::{SystemOptions, TuneOptions, Validating};
 use collrules_record::rundir::{RULES, RunDir};
 use collrules_record::validation::{Outcome, Round};
-use collrules_record::{Bytes, Cell, Component, Plan, Policy, Ranks, Seconds, Survey, Tuning};
+use collrules_record::{Bytes, Candidate, Cell, Component, Plan, Policy, Ranks, Seconds, Survey, Tuning};
 use collrules_rules::deploy::RULES_FILE;
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::{Behaviour, Choice, Collective, Release, RuleTable, load};
+use collrules_runner::campaign::Notice;
 use collrules_runner::job_clock::JobClock;
-use collrules_runner::launch::LaunchPlan;
-use collrules_runner::turns::{JobFailure, Jobs};
+use collrules_runner::launch::{LaunchCell, LaunchPlan};
+use collrules_runner::turns::{JobFailure, Jobs, LoopTimes, Turn};
 use collrules_runner::wire::{CallEnd, WorkerEvent};
 use collrules_runner::{Backend, RunnerError};
 use collrules_workflow::analyze::Source;
@@ -39,6 +41,60 @@ struct Mortal {
     launches: Rc<Counter<u32>>,
     /// Starts of jobs with rules before each of them dies.
     healthy: Option<u32>,
+    hang: Option<Hang>,
+    /// Silence after which a job is ended.
+    patience: Duration,
+}
+
+/// Calls of a collective that hang.
+#[derive(Clone, Copy)]
+pub(crate) enum Hang {
+    /// In measurements, with this candidate, or with all.
+    Measured(Collective, Option<Candidate>),
+    /// In fresh launches, with rules or without.
+    Compared(Collective, bool),
+}
+
+/// Lets the time pass after which a silent job is ended.
+fn hang(clock: &JobClock, patience: Duration) -> RunnerError {
+    clock.pass(patience.as_secs_f64());
+    RunnerError::JobHung { seconds: patience.as_secs(), doing: "calling".to_owned(), output: String::new() }
+}
+
+/// Jobs of which some hang in some calls.
+struct HangingJobs<'a> {
+    jobs: Box<dyn Jobs + 'a>,
+    /// For each job, whether it hangs with a cell.
+    hangs: Vec<Vec<bool>>,
+    clock: JobClock,
+    patience: Duration,
+}
+
+impl HangingJobs<'_> {
+    fn hangs(&self, job: usize, subject: usize) -> bool {
+        self.hangs[job].get(subject).is_some_and(|hangs| *hangs)
+    }
+}
+
+impl Jobs for HangingJobs<'_> {
+    fn check(&mut self, job: usize, subject: usize) -> Result<Vec<(usize, String)>, RunnerError> {
+        if self.hangs(job, subject) { Err(hang(&self.clock, self.patience)) } else { self.jobs.check(job, subject) }
+    }
+
+    fn time(&mut self, job: usize, turns: &[Turn]) -> Result<Vec<Option<LoopTimes>>, RunnerError> {
+        match turns.iter().any(|turn| self.hangs(job, turn.subject)) {
+            true => Err(hang(&self.clock, self.patience)),
+            false => self.jobs.time(job, turns),
+        }
+    }
+
+    fn end(&mut self) -> Result<Vec<LaunchEnd>, JobFailure> {
+        self.jobs.end()
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.jobs.elapsed()
+    }
 }
 
 fn died(outside: bool) -> RunnerError {
@@ -75,6 +131,25 @@ impl Backend for Mortal {
         plan: &LaunchPlan,
         report: &mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>,
     ) -> Result<(), RunnerError> {
+        if let Some(Hang::Measured(collective, hanging)) = self.hang {
+            let hangs = |cell: usize, candidate: Candidate| {
+                let is_of_collective = plan.cells.get(cell).is_some_and(|it| it.cell.collective == collective);
+                is_of_collective && hanging.is_none_or(|hanging| hanging == candidate)
+            };
+            let mut is_silent = false;
+            let outcome = self.cluster.measure(plan, &mut |event| {
+                is_silent = match &event {
+                    WorkerEvent::Checking { cell, candidate } => hangs(*cell, plan.cells[*cell].candidates[*candidate]),
+                    WorkerEvent::Visiting { cell } => {
+                        plan.cells.get(*cell).is_some_and(|it| it.candidates.iter().any(|one| hangs(*cell, *one)))
+                    }
+                    _ => false,
+                };
+                report(event)?;
+                if is_silent { Err(died(false)) } else { Ok(()) }
+            });
+            return if is_silent { Err(hang(&self.clock(), self.patience)) } else { outcome };
+        }
         if plan.is_trial {
             return self.cluster.measure(plan, report);
         }
@@ -108,7 +183,21 @@ impl Backend for Mortal {
             };
             *healthy = left;
         }
-        self.cluster.start_jobs(plans)
+        let hangs = |plan: &LaunchPlan| {
+            let hangs = |cell: &LaunchCell| match self.hang {
+                Some(Hang::Compared(collective, with_rules)) => {
+                    cell.cell.collective == collective && is_ruled(plan) == with_rules
+                }
+                _ => false,
+            };
+            plan.cells.iter().map(hangs).collect()
+        };
+        let (hangs, clock, patience) = (plans.iter().map(hangs).collect(), self.clock(), self.patience);
+        Ok(Box::new(HangingJobs { jobs: self.cluster.start_jobs(plans)?, hangs, clock, patience }))
+    }
+
+    fn patience(&mut self) -> Option<&mut Duration> {
+        Some(&mut self.patience)
     }
 
     fn parameters(&self) -> Result<Parameters, RunnerError> {
@@ -147,6 +236,9 @@ pub(crate) struct TuningFixture {
     pub(crate) patience: usize,
     /// Starts of jobs with rules before each of them dies; none if they live.
     pub(crate) healthy: Option<u32>,
+    pub(crate) hang: Option<Hang>,
+    /// Collectives that were left out, since their calls fail.
+    pub(crate) left_out: Vec<Collective>,
     /// The batch job of a session.
     pub(crate) allocation: Option<Allocation>,
     /// The clock of the last session.
@@ -167,6 +259,8 @@ impl TuningFixture {
             failures: 20,
             patience: usize::MAX,
             healthy: None,
+            hang: None,
+            left_out: Vec::new(),
             allocation: None,
             clock: Rc::default(),
         }
@@ -252,20 +346,28 @@ impl TuningFixture {
     pub(crate) fn play<T>(&mut self, workflow: impl FnOnce(&mut Session<'_>) -> T) -> T {
         let lives = Rc::new(Counter::new(self.deaths));
         let (pause, launches, allocation) = (self.pause, Rc::clone(&self.launches), self.allocation.clone());
-        let (healthy, startup, clock) = (self.healthy, self.startup, Rc::clone(&self.clock));
+        let (healthy, hang, startup, clock) = (self.healthy, self.hang, self.startup, Rc::clone(&self.clock));
         let mortal = move |system: &SystemOptions, stop: &Arc<AtomicBool>| {
             let started = start(system, stop)?;
             clock.replace(started.backend.clock());
             let (lives, launches) = (Rc::clone(&lives), Rc::clone(&launches));
-            let backend = Box::new(Mortal { cluster: started.backend, lives, pause, launches, healthy });
+            let patience = Duration::from_secs(120);
+            let backend = Mortal { cluster: started.backend, lives, pause, launches, healthy, hang, patience };
             let startup = startup.unwrap_or(started.startup);
-            Ok(Started { backend: backend as Box<dyn Backend>, allocation: allocation.clone(), startup, ..started })
+            Ok(Started {
+                backend: Box::new(backend) as Box<dyn Backend>,
+                allocation: allocation.clone(),
+                startup,
+                ..started
+            })
         };
         let (notes, concluded, compared) = (&mut self.notes, &mut self.concluded, &mut self.compared);
+        let left_out = &mut self.left_out;
         let (mut patience, stop) = (self.patience, Arc::<AtomicBool>::default());
         let stopped = Arc::clone(&stop);
         let mut watch = |event: Event<'_>| match event {
             Event::Note(note) => notes.push(note.to_owned()),
+            Event::Launch(_, Notice::TooManyFailures(collective)) => left_out.push(*collective),
             Event::Concluded { .. } => *concluded += 1,
             Event::Compared { .. } => *compared += 1,
             Event::ArmBlock { .. } => match patience.checked_sub(1) {
