@@ -555,7 +555,13 @@ mod tests {
         assert_eq!(gain(&validation(Outcome::Undecided, 1.3)).state, SizeState::Undecided);
         assert!([SizeState::Between, SizeState::Level].iter().all(|it| it.has_rule() && it.is_confirmed()));
         faster.round.repaired.push(cell);
-        assert_eq!(gain(&faster), CellGain { state: SizeState::Removed(Removal::Shared), speedup: None });
+        let removed = |why| CellGain { state: SizeState::Removed(why), speedup: None };
+        assert_eq!(gain(&faster), removed(Removal::NotReached), "another rule than the one that was faster");
+        let slower = ValidatedCell { verdict: Outcome::Slower, ..faster.round.cells[0].clone() };
+        let slower = ValidatedCell { cell: Cell { bytes: Bytes(1), ..cell }, ..slower };
+        faster.round.repaired.push(slower.cell);
+        faster.round.cells.insert(0, slower);
+        assert_eq!(gain(&faster), removed(Removal::Shared), "a slower size took its rule along");
         let other = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) };
         assert_eq!(Gains::new(&findings, None, None, None).get(other).state, SizeState::Default);
     }
