@@ -22,11 +22,6 @@ pub(super) fn read(source: &[u8], is_rejected: bool, problems: &mut Collector) -
         strict.garbage.push(span);
         return strict;
     }
-    if let Some(text) = words::find_prose(source).filter(|_| is_rejected) {
-        problems.add(Code::Prose, text, "most words are neither numbers nor comments");
-        strict.garbage.push(text);
-        return strict;
-    }
     let parameters = params::lines(source).unwrap_or_default();
     if let Some(first) = parameters.set.first().filter(|_| parameters.unread.is_empty()) {
         let span = Lines::new(source).range(first.number, first.number);
@@ -37,6 +32,11 @@ pub(super) fn read(source: &[u8], is_rejected: bool, problems: &mut Collector) -
             None => "Check the rules file that coll_tuned_dynamic_rules_filename names.".into(),
         };
         strict.garbage.push(problem.span);
+        return strict;
+    }
+    if let Some(text) = words::find_prose(source).filter(|_| is_rejected) {
+        problems.add(Code::Prose, text, "most words are neither numbers nor comments");
+        strict.garbage.push(text);
         return strict;
     }
     let words = words::split(source, &mut strict, problems);
