@@ -141,7 +141,7 @@ fn what_cannot_be_fitted_is_refused() {
     for (name, text) in [
         ("other-columns.csv", "a,b\n1,2\n".to_owned()),
         ("negative.csv", format!("{head}pingpong,0+1,0,0,-1\n")),
-        ("no-trips.csv", format!("{head}one-to-two,0+1+2,0,0,1\n")),
+        ("no-trips.csv", format!("{head}one-to-two,0+1+2,0,0,1e-6\n")),
     ] {
         stage.write(name, &text);
         let fitted = fit(&stage, name);
