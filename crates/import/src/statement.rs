@@ -218,7 +218,7 @@ pub(super) fn is_about_same(one: &Stated, other: &Stated) -> bool {
     }
 }
 
-/// What is assumed about the rows of an output.
+/// Assumptions about the rows of an output.
 pub(super) struct Assumed<'a> {
     pub(super) subject: &'a CompleteFacts,
     /// Facts that the output itself names, which may be about a part of the ranks that a command starts.

@@ -23,7 +23,7 @@ pub type Report<'a> = &'a mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>;
 const SILENT_STARTS: f64 = 4.0;
 const LEAST_SILENCE: f64 = 2.0;
 
-/// The silence after which a job is ended that has so many seconds.
+/// The longest silence of a job that has this time after its start.
 pub fn silence_within(seconds: f64, startup: Seconds) -> Duration {
     Duration::from_secs_f64((seconds + SILENT_STARTS * startup.0).max(LEAST_SILENCE))
 }

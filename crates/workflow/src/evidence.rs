@@ -80,9 +80,9 @@ pub(crate) struct Reverted {
     pub(crate) ranges: Vec<RevertedRange>,
     /// Sizes without a clear result whose rule stays.
     pub(crate) carried: Vec<Cell>,
-    /// Sizes whose rule was removed now, after launches.
+    /// Sizes whose rule was removed after launches.
     pub(crate) tried: Vec<Cell>,
-    /// The same without launches.
+    /// Sizes whose rule was left out without launches.
     pub(crate) untried: Vec<Cell>,
 }
 

@@ -405,7 +405,7 @@ impl Published {
         self.next_command_on(self.run.path())
     }
 
-    /// A budget with which a tuning should go on, if nothing was decided within its own or with so many calls.
+    /// A budget with which a tuning should go on, if nothing was decided within its own, or with a number of calls.
     pub fn needs_time(&self) -> Option<Seconds> {
         let Request::Tune(options) = &self.manifest.as_ref()?.request else { return None };
         let is_undecided = options.validate && self.verdict().word == VerdictWord::Undecided;

@@ -51,11 +51,11 @@ pub(super) struct Ledger {
     /// Casts that failed.
     ended_casts: BTreeSet<(Pattern, Cast)>,
     strikes: BTreeMap<Subject, u32>,
-    /// Seconds that failures of calls took in this session, until their cause was found.
+    /// Seconds that failures of calls took since the command began, until their cause was found.
     lost: BTreeMap<Collective, f64>,
     samples: usize,
     cells: BTreeSet<Cell>,
-    /// Seconds that launches with all candidates took, for starting and measuring. Failures of this session are included.
+    /// Seconds that launches with all candidates took, for starting and measuring. Failures since the command began are included.
     used: f64,
     /// Seconds that launches with one candidate took; their budget is `budget_apart`.
     used_apart: f64,
@@ -267,7 +267,7 @@ impl Ledger {
         beaten
     }
 
-    /// Records that a launch was cut short, after so many seconds without a report.
+    /// Records a launch that was cut short, with its seconds without a report.
     pub(super) fn cut(&mut self, planned: u32, silent: f64) {
         if self.is_together(planned) {
             self.history.cut(silent);

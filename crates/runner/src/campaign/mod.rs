@@ -111,7 +111,7 @@ pub fn measure(
             let (candidate, ended) = (plan.recorded(candidate), EndReason::Disqualified(why));
             Row::Ended(EndedPoint { launch: number, cell, candidate, ended })
         };
-        // Without time for trials nobody is blamed.
+        // Without time for trials the cause stays unknown.
         let cause = match ledger.time_left() {
             Some(0.0) => FailureCause::Nobody { subject: None },
             left => with_patience(backend, left.map(patience), |backend| {

@@ -103,8 +103,8 @@ impl History {
         }
     }
 
-    /// Records that a launch was cut short, after so many seconds without a report: its time is spent, and another will
-    /// continue it.
+    /// Records a launch that was cut short, with its seconds without a report: its time is spent, and another will continue
+    /// it.
     pub(crate) fn cut(&mut self, silent: f64) {
         self.past += std::mem::take(&mut self.current) + silent;
     }

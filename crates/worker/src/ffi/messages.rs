@@ -68,9 +68,9 @@ pub(crate) fn receive(comm: &SimpleCommunicator, into: &mut [u8], element: usize
 pub(crate) fn shift(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
     let (rank, size) = (comm.rank(), comm.size());
     // SAFETY: a predefined constant.
-    let nobody = unsafe { ffi::RSMPI_PROC_NULL };
-    let next = if rank + 1 < size { rank + 1 } else { nobody };
-    exchange(comm, (send, next), (receive, if rank > 0 { rank - 1 } else { nobody }), 1)
+    let no_rank = unsafe { ffi::RSMPI_PROC_NULL };
+    let next = if rank + 1 < size { rank + 1 } else { no_rank };
+    exchange(comm, (send, next), (receive, if rank > 0 { rank - 1 } else { no_rank }), 1)
 }
 
 /// `MPI_Sendrecv` of elements of this size, to a rank and from another one.

@@ -135,7 +135,7 @@ impl<T: 'static> Slots<T> {
         Ok((ring(send)?, ring(receive)?))
     }
 
-    /// Where the buffer of the next call is.
+    /// The bytes of the buffer of the next call.
     fn range(&self) -> Range<usize> {
         let first = self.at * self.stride;
         first..first + self.len
