@@ -46,8 +46,7 @@ fn carry_out(
     measured.measure(session)?;
     loop {
         let launches = measured.launches()?;
-        let published = conclude(measured, options, state, session)?;
-        let published = keep_confirmed(before, published, session)?;
+        let published = conclude(measured, options, state, before, session)?;
         let is_open = is_open(measured, &published)?;
         let is_first = !std::mem::replace(&mut measured.takes_rest, true);
         let goes_on = is_open && (is_first || measured.launches()? > launches);
@@ -67,28 +66,23 @@ fn carry_out(
     }
 }
 
-/// Puts the earlier result of a run in place again, if more of its sizes are confirmed: among equally fast algorithms further
-/// timings may choose others, which there was no time to compare.
-fn keep_confirmed(
-    before: Option<Published>,
-    published: Published,
-    session: &mut Session<'_>,
-) -> Result<Published, WorkflowError> {
+/// Keeps the earlier result of a run, if more of its sizes are confirmed: among equally fast algorithms further timings may
+/// choose others, which there was no time to compare.
+fn keep_confirmed(before: Option<Published>, published: Published, session: &mut Session<'_>) -> Published {
     let is_alike = |before: &Published| {
         let terms = |it: &Published| (it.findings.criteria, it.findings.tree.policy);
         terms(before) == terms(&published) && before.has_settings() == published.has_settings()
     };
-    let Some(mut before) = before.filter(is_alike) else { return Ok(published) };
+    let Some(mut before) = before.filter(is_alike) else { return published };
     // All launches so far count.
     before.state.steps.clone_from(&published.state.steps);
     before.validation = before.judge(None, &Settings::new());
     let count = |it: &Published| it.gains().fates().confirmed;
     if !before.is_confirmed() || count(&before) <= count(&published) {
-        return Ok(published);
+        return published;
     }
     session.say("the rules that were confirmed before stay: there was no time to confirm others in their place");
-    before.publish(session)?;
-    Ok(before)
+    before
 }
 
 /// Decides on rules, compares them, and publishes what is left of them.
@@ -96,6 +90,7 @@ fn conclude(
     measured: &mut Measurement,
     options: &TuneOptions,
     mut state: TuningState,
+    before: Option<Published>,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     let findings = decide(measured, options, &mut state, session)?;
@@ -109,9 +104,10 @@ fn conclude(
         // Do not replace files by incomplete results.
         return Err(error);
     }
-    run.published.publish(run.session)?;
+    let mut published = keep_confirmed(before, run.published, run.session);
+    published.publish(run.session)?;
     compared?;
-    Ok(run.published)
+    Ok(published)
 }
 
 /// Reads the steps that ended. With another budget than before, what they left undecided or unmeasured is taken up again, and the
