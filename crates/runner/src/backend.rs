@@ -20,7 +20,7 @@ use crate::wire::{CallEnd, WorkerEvent};
 pub type Report<'a> = &'a mut dyn FnMut(WorkerEvent) -> Result<(), RunnerError>;
 
 /// Silence that is no sign of a hang: this multiple of a job's start, and at least these seconds.
-const SILENT_STARTS: f64 = 4.0;
+const SILENT_STARTS: f64 = 8.0;
 const LEAST_SILENCE: f64 = 2.0;
 
 /// The longest silence of a job that has this time after its start.
