@@ -43,7 +43,7 @@ pub(crate) fn find(
                     pins.extend(left);
                     found
                 }
-                Err(error) => crashing::look_at_each(backend, plan, error, &look, session)?,
+                Err(error) => crashing::look_at_each(backend, plan, error, look, session)?,
             }
         }
         found => found?,
