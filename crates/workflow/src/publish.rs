@@ -111,7 +111,8 @@ impl Published {
             Some(shown) if shown.is_about(&digests) => (shown.shown, Vec::new()),
             shown => (Vec::new(), shown.map(|_| Remark::OtherProof(run.path().to_owned())).into_iter().collect()),
         };
-        let mut published = Self::with_state(run, findings, manifest, tuning, proof)?;
+        let state = state::read(&run)?;
+        let mut published = Self::new(run, findings, manifest, tuning, proof, state);
         let is_compared = published.state.evidence(None, &Settings::new()).next().is_some();
         if is_compared && published.validation.is_none() {
             left_out.insert(0, Remark::OtherValidation(published.run.path().to_owned()));
@@ -121,15 +122,15 @@ impl Published {
         Ok(published)
     }
 
-    /// A tuning with the state of its directory. Comparisons of other rules do not count, and are to be made again.
-    fn with_state(
+    /// A tuning with a state. Comparisons of other rules do not count, and are to be made again.
+    pub(crate) fn new(
         run: RunDir,
         findings: Findings,
         manifest: Option<Manifest>,
         tuning: Option<Tuning>,
         proof: Vec<ProofFact>,
-    ) -> Result<Self, WorkflowError> {
-        let mut state = state::read(&run)?;
+        mut state: TuningState,
+    ) -> Self {
         let settings = state.settings.take();
         let mut published =
             Self { run, findings, manifest, validation: None, proof, left_out: Vec::new(), settings, tuning, state };
@@ -141,7 +142,7 @@ impl Published {
             }
             published.settings.iter_mut().for_each(SettingsFindings::forget_rules);
         }
-        Ok(published)
+        published
     }
 
     /// Returns true if fresh launches compared all rules that there are.
@@ -550,20 +551,10 @@ pub fn unproven(
     let proof = vec![ProofFact::NotChecked];
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
-    let mut published = proven(run, findings, manifest, tuning, proof)?;
+    let state = state::read(&run)?;
+    let mut published = Published::new(run, findings, manifest, Some(tuning), proof, state);
     published.publish(session)?;
     Ok(published)
-}
-
-/// A tuning with its proof, whose files are not in place yet.
-pub(crate) fn proven(
-    run: RunDir,
-    findings: Findings,
-    manifest: Option<Manifest>,
-    tuning: Tuning,
-    proof: Vec<ProofFact>,
-) -> Result<Published, WorkflowError> {
-    Published::with_state(run, findings, manifest, Some(tuning), proof)
 }
 
 /// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.

@@ -41,14 +41,13 @@ pub(crate) use self::subject::ValidationSubject;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::Reverted;
-use crate::plan::{AGAIN, BudgetShares, LEAST_STARTS, limit_patience};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
 use crate::session::{Event, Session};
 use crate::settings::SettingsPlan;
 use crate::start::Started;
-use crate::{state, time_budget, tuning};
+use crate::{budget, state, tuning};
 
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
@@ -124,9 +123,7 @@ pub fn validate(
         let left_out = resume::left_out(&manifest, &started);
         started.backend.leave_out(&left_out);
     }
-    let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
-    remark.iter().for_each(|remark| session.say(remark));
-    limit_patience(&mut started, budget);
+    let budget = budget::limit(options.budget, &mut started, session)?;
     let mut subject = ValidationSubject::read(tuning, &started, session)?;
     let has_settings = is_whole && compares_settings(options, &subject, session);
     if !has_settings || !subject.is_empty() {
@@ -262,8 +259,7 @@ impl ProvenRun<'_, '_> {
                 run.path().display()
             ));
         } else if self.wants_comparison() {
-            let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-            if self.compare_rules(RulesTask::new(Stage::Rules, limit))? {
+            if self.compare_rules(RulesTask::new(Stage::Rules, self.measured.time().comparison()))? {
                 self.end(Step::Compare(Stage::Rules, None))?;
             }
         }
@@ -289,7 +285,7 @@ impl ProvenRun<'_, '_> {
         }
         let _held = other.hold()?;
         self.session.say(&format!("--layout {layout}: comparing the same rules there"));
-        let limit = BudgetShares::of_comparison(&self.measured.experiment);
+        let limit = self.measured.time().shares.comparison();
         self.measured.started.backend.lay_out(layout);
         let task = RulesTask { other: Some((other, layout)), ..RulesTask::new(Stage::Rules, limit) };
         let compared = self.compare_rules(task);
@@ -310,8 +306,8 @@ impl ProvenRun<'_, '_> {
         }
         // Rules under settings are compared once more as well.
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
-        let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
-        let limit = self.measured.left_again(share);
+        let comparisons = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 2 } else { 1 };
+        let limit = self.measured.time().again(comparisons);
         match self.compare_rules(RulesTask::new(Stage::RulesAgain, limit))? {
             true => self.end(Step::Compare(Stage::RulesAgain, None)),
             false => Ok(()),
@@ -325,11 +321,10 @@ impl ProvenRun<'_, '_> {
         settings: &Settings,
         is_again: bool,
     ) -> Result<Option<Option<Round>>, WorkflowError> {
-        let (before, measured) = (self.published.clone(), &self.measured);
-        let (stage, limit) = if is_again {
-            (Stage::UnderSettingsAgain, measured.left_again(1.0))
-        } else {
-            (Stage::UnderSettings, measured.left_before_again())
+        let (before, time) = (self.published.clone(), self.measured.time());
+        let (stage, limit) = match is_again {
+            true => (Stage::UnderSettingsAgain, time.again(1)),
+            false => (Stage::UnderSettings, time.settings()),
         };
         let compared = self.compare_rules(RulesTask { base: settings.clone(), ..RulesTask::new(stage, limit) });
         if !matches!(compared, Ok(true)) {
@@ -353,7 +348,7 @@ impl ProvenRun<'_, '_> {
         let home = task.other.as_ref().map_or(&run, |(home, _)| home);
         let mut subject = task.choose_subject(&self.published, &self.measured.started)?;
         let known = self.published.judge(layout, &task.base).filter(|_| !task.stage.is_again());
-        let is_compared = if task.is_too_short(self.measured.started.startup) {
+        let is_compared = if budget::is_too_short(task.limit, self.measured.started.startup) {
             if known.is_none() && !task.stage.is_again() {
                 self.session.say(&task.describe_short_time(self.measured.started.startup, &run));
             }
@@ -474,11 +469,6 @@ impl RulesTask {
 
     fn layout(&self) -> Option<Layout> {
         self.other.as_ref().map(|(_, layout)| *layout)
-    }
-
-    /// Returns true if the time is not enough for two pairs of launches.
-    fn is_too_short(&self, startup: Seconds) -> bool {
-        self.limit.is_some_and(|limit| limit.0 < LEAST_STARTS * startup.0)
     }
 
     /// The remark that rules are not confirmed for lack of time.
