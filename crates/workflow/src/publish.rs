@@ -195,7 +195,8 @@ impl Published {
         };
         found.round.unreached = ruled.filter(is_open).count();
         let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();
-        Some(Validation { settings, digests: tuning.digests(), reverted: state.reverted.clone(), ..found })
+        let (reverted, withdrawn) = (state.reverted.clone(), state.withdrawn.clone());
+        Some(Validation { settings, digests: tuning.digests(), reverted, withdrawn, ..found })
     }
 
     /// The collectives and communicators of another layout of the run.

@@ -17,7 +17,7 @@ pub(crate) fn read(run: &RunDir) -> Result<TuningState, WorkflowError> {
     let digests = tuning::in_place(run)?.digests();
     let mut state = TuningState { settings: run.settings()?, ..TuningState::default() };
     if let Some(found) = run.validation()?.filter(|found| found.is_about(&digests)) {
-        state.reverted.clone_from(&found.reverted);
+        (state.reverted, state.withdrawn) = (found.reverted.clone(), found.withdrawn.clone());
         state.steps.push(compared(Step::Compare(Stage::Rules, None), Settings::new(), found));
     }
     Ok(state)
@@ -33,6 +33,7 @@ pub(crate) fn compared(step: Step, base: Settings, found: Validation) -> StepRec
 pub(crate) fn reopen(state: &mut TuningState, begun: StepRecord) {
     state.reverted.clear();
     state.carried.clear();
+    state.withdrawn.clear();
     state.settings = state.settings.take().filter(|found| found.chosen.is_some());
     state.steps.push(begun);
 }

@@ -263,6 +263,7 @@ impl ArmCalls {
             round,
             reverted: Vec::new(),
             checks: self.calls.others.iter().map(check).collect(),
+            withdrawn: Vec::new(),
         })
     }
 }

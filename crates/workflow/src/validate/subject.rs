@@ -165,7 +165,8 @@ impl ValidationSubject {
             self.count_uncompared(&mut judged);
         }
         let (settings, digests) = (self.job(), self.tuning.digests());
-        Validation { settings, digests, reverted: reverted.ranges.clone(), ..judged }
+        let (reverted, withdrawn) = (reverted.ranges.clone(), reverted.withdrawn.clone());
+        Validation { settings, digests, reverted, withdrawn, ..judged }
     }
 
     /// The tuning as the user named it.
