@@ -339,12 +339,12 @@ impl<'a> Gains<'a> {
     /// together.
     fn add_settings(&mut self) {
         let Self { chosen: Some(chosen), whole, .. } = *self else { return };
-        let guarded: BTreeMap<&str, _> =
-            whole.unwrap_or(chosen).guarded.iter().map(|guarded| (guarded.name.as_str(), guarded)).collect();
+        let guarded = whole.unwrap_or(chosen).guarded.iter();
+        let guarded: BTreeMap<Cell, _> = guarded.filter_map(|it| Some((it.subject.cell()?, it))).collect();
         let under: BTreeMap<Cell, Estimate> =
             chosen.under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it.speedup)).collect();
         for (cell, gain) in &mut self.cells {
-            let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
+            let Some(guarded) = guarded.get(cell) else { continue };
             self.asked.extend(guarded.is_asked_for.then_some(*cell));
             let under = under.get(cell);
             match under.filter(|_| gain.state.has_rule()) {

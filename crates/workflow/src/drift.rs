@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
+use collrules_record::comparison::{ArmLaunch, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::options::{Budget, SystemOptions, TimingOptions};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::validation::ValidationCriteria;

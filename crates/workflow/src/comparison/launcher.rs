@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Stage, SubjectTime};
+use collrules_record::comparison::{ArmLaunch, LaunchFailure, Stage, SubjectTime};
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::criteria::Middle;
 use collrules_record::estimate::{mean, median};
 use collrules_record::manifest::{SIMULATED, now};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::{DeployWay, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{MemoryUse, Settings, describe};

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
+use collrules_record::comparison::{ArmLaunch, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::estimate::mean;
 use collrules_record::findings::CellFinding;
 use collrules_record::options::TuneOptions;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
     FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
@@ -26,8 +27,8 @@ use collrules_tuner::comparison::{
 
 use super::describe_finalist;
 use super::list::find;
-use crate::campaign::Measurement;
 use crate::budget::{SEARCH, SETTINGS, UNDER_SETTINGS};
+use crate::campaign::Measurement;
 use crate::comparison::{
     CellWeights, JobLauncher, OWN_START, first_line, guard_cells, guard_patterns, list_messages, loop_schedule,
     measuring_time, screened,
