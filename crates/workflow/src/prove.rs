@@ -76,7 +76,7 @@ pub(crate) fn prove_run<'a, 's>(
     let proof = prove(started, &run, &tuning, &cells, consequence)?;
     let shown = facts(&findings, &proof, started);
     tuning::pin_files(&run, &tuning)?;
-    let published = Published::new(run, findings, Some(manifest.clone()), Some(tuning), shown, state);
+    let published = Published::new(run, findings, Some(manifest.clone()), Some(tuning), shown, state)?;
     if let Some((saved, of)) = saved_of(&manifest.experiment.grid.weights, &published.findings) {
         session.say(&collrules_report::profile::expected(saved, of));
     }

@@ -31,7 +31,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::Round;
-use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
+use collrules_record::{Layout, Manifest, Plan, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 
@@ -170,7 +170,7 @@ pub fn validate(
     if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
         // No other layout is compared after this one.
         let layout = Some(options.system.layout).filter(|_| home.path() != published.run.path());
-        layouts.compared = OtherLayouts::of(published, layout)?.compared;
+        layouts.compared = OtherLayouts::of(published, layout).compared;
     }
     if let Some(found) = validation.take() {
         let place = subject.place_of(&home, options.system.layout);
@@ -263,10 +263,7 @@ impl ProvenRun<'_, '_> {
                 self.end(Step::Compare(Stage::Rules, None))?;
             }
         }
-        for other in run.layouts()? {
-            self.compare_in_layout(other)?;
-        }
-        Ok(())
+        self.published.layouts.clone().into_iter().try_for_each(|other| self.compare_in_layout(other))
     }
 
     /// Returns true if there are rules, and they are to be compared.
@@ -276,18 +273,18 @@ impl ProvenRun<'_, '_> {
 
     /// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
     /// for all. The launches are in the run of that layout, the result is in the state.
-    fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
-        let layout = other.manifest()?.plan.placement.layout;
+    fn compare_in_layout(&mut self, other: (RunDir, Plan)) -> Result<(), WorkflowError> {
+        let layout = other.1.placement.layout;
         let compared = self.published.judge(Some(layout), &Settings::new()).map(|known| known.round);
         let is_known = compared.is_some_and(|round| round.unreached == 0);
         if is_known && self.published.state.has_rules_compared(Some(layout)) || !self.wants_comparison() {
             return Ok(());
         }
-        let _held = other.hold()?;
+        let _held = other.0.hold()?;
         self.session.say(&format!("--layout {layout}: comparing the same rules there"));
         let limit = self.measured.time().shares.comparison();
         self.measured.started.backend.lay_out(layout);
-        let task = RulesTask { other: Some((other, layout)), ..RulesTask::new(Stage::Rules, limit) };
+        let task = RulesTask { other: Some(other), ..RulesTask::new(Stage::Rules, limit) };
         let compared = self.compare_rules(task);
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
         if compared? { self.end(Step::Compare(Stage::Rules, Some(layout))) } else { Ok(()) }
@@ -346,7 +343,7 @@ impl ProvenRun<'_, '_> {
     fn compare_rules(&mut self, task: RulesTask) -> Result<bool, WorkflowError> {
         let (run, layout) = (self.published.run.clone(), task.layout());
         let home = task.other.as_ref().map_or(&run, |(home, _)| home);
-        let mut subject = task.choose_subject(&self.published, &self.measured.started)?;
+        let mut subject = task.choose_subject(&self.published, &self.measured.started);
         let known = self.published.judge(layout, &task.base).filter(|_| !task.stage.is_again());
         let is_compared = if budget::is_too_short(task.limit, self.measured.started.startup) {
             if known.is_none() && !task.stage.is_again() {
@@ -434,7 +431,7 @@ impl ProvenRun<'_, '_> {
         base: &Settings,
     ) -> Result<bool, WorkflowError> {
         let Self { measured, published, session, .. } = self;
-        let others = OtherLayouts::of(published, layout)?;
+        let others = OtherLayouts::of(published, layout);
         let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, base);
         let Some(found) = judge(&subject) else { return Ok(false) };
         let untimed = subject.list_untimed(&found);
@@ -457,8 +454,8 @@ struct RulesTask {
     limit: Option<Seconds>,
     /// Settings under which they are compared, none of which is the default.
     base: Settings,
-    /// Another layout than that of the run, with its run.
-    other: Option<(RunDir, Layout)>,
+    /// The run of another layout than that of the run, with its plan.
+    other: Option<(RunDir, Plan)>,
 }
 
 impl RulesTask {
@@ -468,7 +465,7 @@ impl RulesTask {
     }
 
     fn layout(&self) -> Option<Layout> {
-        self.other.as_ref().map(|(_, layout)| *layout)
+        self.other.as_ref().map(|(_, plan)| plan.placement.layout)
     }
 
     /// The remark that rules are not confirmed for lack of time.
@@ -483,7 +480,7 @@ impl RulesTask {
     }
 
     /// The rules with the cells to compare: later those with a rule, and those that another layout has.
-    fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
+    fn choose_subject(&self, published: &Published, started: &Started) -> ValidationSubject {
         let mut subject = ValidationSubject::of_run(published.clone(), started);
         if self.stage.is_again() {
             let before = published.judge(self.layout(), &self.base).map(|before| before.round);
@@ -491,12 +488,11 @@ impl RulesTask {
             subject.cells = calls::ruled_cells(&subject);
             subject.cells.retain(|cell| before.contains(cell));
         }
-        if let Some((home, _)) = &self.other {
-            let measured: BTreeSet<_> =
-                home.manifest()?.plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
+        if let Some((_, plan)) = &self.other {
+            let measured: BTreeSet<_> = plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
             subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
             subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
         }
-        Ok(subject)
+        subject
     }
 }

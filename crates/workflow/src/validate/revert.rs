@@ -35,25 +35,17 @@ pub(super) struct OtherLayouts {
 
 impl OtherLayouts {
     /// The layouts of a run other than one of them, or its own if none is named.
-    pub(super) fn of(published: &Published, layout: Option<Layout>) -> Result<Self, WorkflowError> {
-        let mut all = Vec::new();
-        if let Some(manifest) = published.manifest.as_ref().filter(|_| layout.is_some()) {
-            all.push((None, manifest.plan.clone()));
-        }
-        for other in published.run.layouts()? {
-            let plan = other.manifest()?.plan;
-            if layout != Some(plan.placement.layout) {
-                all.push((Some(plan.placement.layout), plan));
+    pub(super) fn of(published: &Published, layout: Option<Layout>) -> Self {
+        let own = published.manifest.as_ref().filter(|_| layout.is_some()).map(|manifest| (None, &manifest.plan));
+        let others = published.layouts.iter().map(|(_, plan)| (Some(plan.placement.layout), plan));
+        let mut found = Self::default();
+        for (other, plan) in own.into_iter().chain(others.filter(|(other, _)| *other != layout)) {
+            match published.judge(other, &Settings::new()) {
+                Some(compared) => found.compared.push(compared.round),
+                None => found.awaited.extend(plan.cells.iter().map(|planned| planned.cell)),
             }
         }
-        let mut others = Self::default();
-        for (layout, plan) in all {
-            match published.judge(layout, &Settings::new()).map(|found| found.round) {
-                Some(round) => others.compared.push(round),
-                None => others.awaited.extend(plan.cells.iter().map(|planned| planned.cell)),
-            }
-        }
-        Ok(others)
+        found
     }
 }
 
