@@ -252,16 +252,13 @@ impl ProvenRun<'_, '_> {
     /// Compares the rules in each layout of the run, and removes those that are not confirmed; unless there is no time, or
     /// the user does not want it.
     fn compare(&mut self) -> Result<(), WorkflowError> {
-        let run = self.published.run.clone();
         if self.published.is_compared() && self.published.state.has_rules_compared(None) {
             self.session.say(&format!(
                 "these rules were compared before; `collrules validate {}` compares them again",
-                run.path().display()
+                self.published.run.path().display()
             ));
         } else if self.wants_comparison() {
-            if self.compare_rules(RulesTask::new(Stage::Rules, self.measured.time().comparison()))? {
-                self.end(Step::Compare(Stage::Rules, None))?;
-            }
+            self.compare_in_step(RulesTask::new(Stage::Rules, self.measured.time().comparison()))?;
         }
         self.published.layouts.clone().into_iter().try_for_each(|other| self.compare_in_layout(other))
     }
@@ -285,9 +282,9 @@ impl ProvenRun<'_, '_> {
         let limit = self.measured.time().shares.comparison();
         self.measured.started.backend.lay_out(layout);
         let task = RulesTask { other: Some(other), ..RulesTask::new(Stage::Rules, limit) };
-        let compared = self.compare_rules(task);
+        let compared = self.compare_in_step(task);
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
-        if compared? { self.end(Step::Compare(Stage::Rules, Some(layout))) } else { Ok(()) }
+        compared
     }
 
     /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
@@ -304,11 +301,13 @@ impl ProvenRun<'_, '_> {
         // Rules under settings are compared once more as well.
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
         let comparisons = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 2 } else { 1 };
-        let limit = self.measured.time().again(comparisons);
-        match self.compare_rules(RulesTask::new(Stage::RulesAgain, limit))? {
-            true => self.end(Step::Compare(Stage::RulesAgain, None)),
-            false => Ok(()),
-        }
+        self.compare_in_step(RulesTask::new(Stage::RulesAgain, self.measured.time().again(comparisons)))
+    }
+
+    /// Compares the rules in a step of its own, which ends with a result.
+    fn compare_in_step(&mut self, task: RulesTask) -> Result<(), WorkflowError> {
+        let step = Step::Compare(task.stage, task.layout());
+        if self.compare_rules(task)? { self.end(step) } else { Ok(()) }
     }
 
     /// Compares the rules under the settings that were chosen, and removes those that are not confirmed there; once more if
