@@ -166,12 +166,10 @@ pub fn validate(
     if let Some((ranges, needed)) = unreached {
         session.say(&format!("no time to compare {ranges}: about {} more are needed", needed.rounded()));
     }
-    let mut layouts = OtherLayouts::default();
-    if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
-        // No other layout is compared after this one.
-        let layout = Some(options.system.layout).filter(|_| home.path() != published.run.path());
-        layouts.compared = OtherLayouts::of(published, layout).compared;
-    }
+    let layout = Some(options.system.layout).filter(|_| subject.run().is_some_and(|run| home.path() != run.path()));
+    let others = subject.published.as_ref().map(|published| OtherLayouts::of(published, layout));
+    // No other layout is compared after this one.
+    let layouts = OtherLayouts { awaited: Vec::new(), ..others.unwrap_or_default() };
     if let Some(found) = validation.take() {
         let place = subject.place_of(&home, options.system.layout);
         if let Some((published, layout)) = subject.published.as_mut().zip(place) {
