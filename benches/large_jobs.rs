@@ -13,9 +13,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Command, FromArgMatches};
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::Stage;
 use collrules_record::condition::{Arrival, Condition};
 use collrules_record::options::TuneOptions;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 use collrules_report::tuning;
 use collrules_tuner::comparison::{ArmBlock, ArmDemand, ArmLauncher, Comparison, Looks, compare};

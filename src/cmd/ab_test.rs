@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::Stage;
 use collrules_record::findings::Findings;
 use collrules_record::options::Budget;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::rundir::RunDir;
 use collrules_record::settings::{Settings, describe};
 use collrules_record::transport::Transport;

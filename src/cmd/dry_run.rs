@@ -12,8 +12,8 @@ use collrules_rules::words::counted;
 use collrules_runner::forecast::{Forecast, forecast};
 use collrules_runner::grid::reasons;
 use collrules_workflow::WorkflowError;
+use collrules_workflow::budget::PROOF_JOBS;
 use collrules_workflow::campaign::remarks_on;
-use collrules_workflow::plan::PROOF_JOBS;
 use collrules_workflow::start::Started;
 
 use crate::screen::{self, wrapped};

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use collrules_record::experiment::Experiment;
 use collrules_record::units::Seconds;
 use collrules_workflow::WorkflowError;
+use collrules_workflow::budget::{Shares, searches_settings, within};
 use collrules_workflow::campaign::{Begin, RunPlace};
-use collrules_workflow::plan::{BudgetShares, lay_out, plan, searches_settings};
+use collrules_workflow::plan::{lay_out, plan};
 use collrules_workflow::start::start;
-use collrules_workflow::time_budget::within;
 
 use super::begin::{self, Tune};
 use super::dry_run;
@@ -41,11 +41,11 @@ pub(crate) fn run(args: &Tune) -> Result<(), WorkflowError> {
     if args.session.events.json {
         return screen::print(&serde_json::to_string(&plan)?);
     }
-    let shares = BudgetShares::new(&experiment, started.startup);
+    let shares = Shares::new(&experiment, started.startup);
     let beyond = [
-        ("Refinement between sizes of the grid", Seconds(shares.refinement)),
-        ("Validation in fresh launches", Seconds(shares.validation)),
-        ("Search for settings, and the comparison of the whole tuning", Seconds(shares.settings)),
+        ("Refinement between sizes of the grid", shares.refinement()),
+        ("Validation in fresh launches", shares.validation()),
+        ("Search for settings, and the comparison of the whole tuning", shares.settings()),
     ];
     let mut budgets = Vec::new();
     for factor in experiment.budget.iter().flat_map(|_| FACTORS) {

@@ -180,14 +180,7 @@ fn of_run(directory: &Path) -> Result<RunStatus, WorkflowError> {
         (RunStage::Planned, manifest.is_some()),
     ];
     let stage = stages.into_iter().find(|(_, there)| *there).map_or(RunStage::Waiting, |(stage, _)| stage);
-    let mut further = Vec::new();
-    for number in 1.. {
-        match run.as_ref().map(|run| run.refinement(number)) {
-            Some(Ok(Some(plan))) => further.push(plan),
-            Some(Err(error @ (RunDirError::Damaged { .. } | RunDirError::Format { .. }))) => return Err(error.into()),
-            _ => break,
-        }
-    }
+    let further = run.as_ref().map(RunDir::refinements).transpose()?.unwrap_or_default();
     let is_measured = manifest.as_ref().is_some_and(|manifest| manifest.merged.is_empty());
     let resume = manifest.as_ref().map(|manifest| manifest.request.resume(directory));
     let plans: Vec<Plan> = manifest.map(|manifest| manifest.plan).into_iter().chain(further).collect();

@@ -263,6 +263,7 @@ fn a_validation_is_shown_with_what_was_removed() {
         digests: proof.digests,
         criteria: ValidationCriteria::default(),
         reverted: Vec::new(),
+        withdrawn: Vec::new(),
         checks: Vec::new(),
         round: Round { pairs: 4, cells: cells(), failed: vec![failed], ..Round::default() },
     };

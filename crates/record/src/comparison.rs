@@ -3,59 +3,15 @@
 //! An arm is a way to start jobs. It is identified by its settings by name, with the digest of a file in place of its path,
 //! so that launches of other rules never count for the present ones. Without settings it is the default.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
-use crate::condition::Condition;
 use crate::file::FormatVersion;
-use crate::pattern::{Cast, Pattern};
+use crate::pattern::ArmSubject;
 use crate::settings::Settings;
 use crate::units::Seconds;
 
 /// The format of `comparison.jsonl` that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 2, minor: 0 };
-
-/// Calls, messages or a program by which arms are compared.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArmSubject {
-    /// A collective, called in this way.
-    Call(Cell, Condition),
-    /// Messages without a collective, among these ranks.
-    Messages(Pattern, Cast),
-    /// A program as a whole.
-    Program,
-}
-
-impl ArmSubject {
-    /// The cell of a call.
-    pub fn cell(&self) -> Option<Cell> {
-        match self {
-            Self::Call(cell, _) => Some(*cell),
-            Self::Messages(..) | Self::Program => None,
-        }
-    }
-
-    /// The condition of a call.
-    pub fn condition(&self) -> Option<Condition> {
-        match self {
-            Self::Call(_, condition) => Some(*condition),
-            Self::Messages(..) | Self::Program => None,
-        }
-    }
-}
-
-impl fmt::Display for ArmSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Call(cell, _) => cell.fmt(f),
-            Self::Messages(pattern, cast) => write!(f, "{} of {} among ranks {cast}", pattern.shape, pattern.bytes),
-            Self::Program => f.write_str("the program"),
-        }
-    }
-}
 
 /// Stage of a comparison. Launches of different stages answer different questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use collrules_rules::{names, read_from_text, stored_as_text};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
+use crate::condition::Condition;
 use crate::units::{Bytes, Ranks};
 
 names! {
@@ -182,6 +183,46 @@ impl fmt::Display for Subject {
         match self {
             Self::Cell(cell) => cell.fmt(f),
             Self::Pattern(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
+/// Calls, messages or a program by which arms are compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArmSubject {
+    /// A collective, called in this way.
+    Call(Cell, Condition),
+    /// Messages without a collective, among these ranks.
+    Messages(Pattern, Cast),
+    /// A program as a whole.
+    Program,
+}
+
+impl ArmSubject {
+    /// The cell of a call.
+    pub fn cell(&self) -> Option<Cell> {
+        match self {
+            Self::Call(cell, _) => Some(*cell),
+            Self::Messages(..) | Self::Program => None,
+        }
+    }
+
+    /// The condition of a call.
+    pub fn condition(&self) -> Option<Condition> {
+        match self {
+            Self::Call(_, condition) => Some(*condition),
+            Self::Messages(..) | Self::Program => None,
+        }
+    }
+}
+
+impl fmt::Display for ArmSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(cell, _) => cell.fmt(f),
+            Self::Messages(pattern, cast) => write!(f, "{} of {} among ranks {cast}", pattern.shape, pattern.bytes),
+            Self::Program => f.write_str("the program"),
         }
     }
 }

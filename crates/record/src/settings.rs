@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::Estimate;
 use crate::file::Digests;
 use crate::file::FormatVersion;
+use crate::pattern::ArmSubject;
 use crate::units::{Bytes, Ranks, Seconds};
 use crate::validation::Round;
 
@@ -257,8 +258,8 @@ impl SettingsFindings {
 /// A size or message that a setting must not slow down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Guarded {
-    /// Its name: a collective with its sizes, or a probe.
-    pub name: String,
+    /// What was timed.
+    pub subject: ArmSubject,
     /// True if it was requested, and counts in the mean; otherwise it is in the guard set.
     pub is_asked_for: bool,
     /// The speedup over the default.

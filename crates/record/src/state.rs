@@ -25,6 +25,9 @@ pub struct TuningState {
     pub reverted: Vec<RevertedRange>,
     /// Sizes without a clear result whose rule stays, since those around them are faster by it.
     pub carried: Vec<Cell>,
+    /// Sizes whose rule was removed for lack of time alone, as in a validation.
+    #[serde(default)]
+    pub withdrawn: Vec<Cell>,
     /// Result of the search for settings.
     pub settings: Option<SettingsFindings>,
 }
@@ -70,8 +73,8 @@ pub enum Step {
 
 impl Default for TuningState {
     fn default() -> Self {
-        let (steps, reverted, carried) = (Vec::new(), Vec::new(), Vec::new());
-        Self { format: FORMAT, steps, reverted, carried, settings: None }
+        let (steps, reverted, carried, withdrawn) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { format: FORMAT, steps, reverted, carried, withdrawn, settings: None }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_rules::hazard::RankRange;
-use collrules_rules::{Choice, Collective, Version};
+use collrules_rules::steps::within;
+use collrules_rules::{Choice, Collective, Release, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
@@ -38,6 +39,10 @@ pub struct Validation {
     /// The ranges that were reverted to the builtin, also in earlier validations of the run. An analysis of the run
     /// keeps them so.
     pub reverted: Vec<RevertedRange>,
+    /// Sizes whose rule was removed for lack of time alone: launches did not compare it under the settings of the tuning, or
+    /// not at all sizes that share it.
+    #[serde(default)]
+    pub withdrawn: Vec<Cell>,
     /// Comparisons of the rules that remained, under other conditions.
     pub checks: Vec<Check>,
 }
@@ -107,6 +112,14 @@ impl RevertedRange {
     /// for one.
     pub fn settings(collective: Collective) -> Self {
         Self { collective, ranks: RankRange { first: 0, end: None }, lookup: (u64::MAX, None) }
+    }
+
+    /// Returns true if a release looks up the rules of a cell in it.
+    pub fn covers(&self, cell: Cell, release: Release) -> bool {
+        let (first, end) = self.lookup;
+        self.collective == cell.collective
+            && self.ranks.holds(cell.ranks)
+            && within(first, end, cell.lookup_bytes(release))
     }
 
     /// Returns true if it represents the tuning of HAN itself.
@@ -442,6 +455,7 @@ mod tests {
             criteria: ValidationCriteria::default(),
             round,
             reverted: Vec::new(),
+            withdrawn: Vec::new(),
             checks: Vec::new(),
         }
     }

@@ -156,17 +156,19 @@ pub(crate) struct GainRange {
 }
 
 /// The results of fresh launches by cell.
-struct Checked {
+struct Checked<'a> {
     /// Verdicts on all cells whose rule is still there.
     verdicts: BTreeMap<Cell, Outcome>,
     /// Conditions that removed a rule: the first under which it loses, and the first of all.
     reasons: BTreeMap<Cell, (Option<Condition>, Condition)>,
     /// Rules that were removed under the settings of the tuning.
     removed_under: BTreeSet<Cell>,
+    /// Rules that were removed for lack of time alone.
+    withdrawn: &'a [Cell],
 }
 
-impl Checked {
-    fn new(validation: &Validation, under: Option<&Round>) -> Self {
+impl<'a> Checked<'a> {
+    fn new(validation: &'a Validation, under: Option<&Round>) -> Self {
         let mut reasons: BTreeMap<Cell, (Option<Condition>, Condition)> = BTreeMap::new();
         for check in &validation.checks {
             let slower = check.round.cells.iter().filter(|it| it.verdict == Outcome::Slower).map(|it| it.cell);
@@ -181,6 +183,7 @@ impl Checked {
             verdicts: validation.verdicts(under),
             reasons,
             removed_under: under.iter().flat_map(|round| round.repaired.iter().copied()).collect(),
+            withdrawn: &validation.withdrawn,
         }
     }
 
@@ -192,6 +195,7 @@ impl Checked {
             (_, Some((Some(lost), _))) => Removal::SlowerIn(*lost),
             (Outcome::Undecided, _) => Removal::Undecided,
             (_, Some((None, open))) => Removal::MayLoseIn(*open),
+            _ if self.withdrawn.contains(&found.cell) => Removal::NotReached,
             (Outcome::Same, None) => Removal::NoGain,
             (Outcome::Faster, None) if self.removed_under.contains(&found.cell) => Removal::UnderSettings,
             (Outcome::Faster, None) => Removal::Shared,
@@ -246,7 +250,6 @@ impl<'a> Gains<'a> {
             }));
         }
         gains.cells = cells;
-        gains.find_untimed();
         let removal = |(cell, gain): (Cell, CellGain)| match gain.state {
             SizeState::Removed(why) => Some((cell, why)),
             _ => None,
@@ -303,7 +306,12 @@ impl<'a> Gains<'a> {
 
     /// The gain by fresh launches; `files` are the rules, with the release that determines what they look up, or none if they
     /// are what was compared.
-    fn compared_gain(&self, checked: &Checked, found: &ValidatedCell, files: Option<(&Tuning, Release)>) -> CellGain {
+    fn compared_gain(
+        &self,
+        checked: &Checked<'_>,
+        found: &ValidatedCell,
+        files: Option<(&Tuning, Release)>,
+    ) -> CellGain {
         let cell = found.cell;
         if !found.is_ruled() {
             return CellGain::DEFAULT;
@@ -327,29 +335,16 @@ impl<'a> Gains<'a> {
         CellGain { state, speedup: Some(found.speedup) }
     }
 
-    /// Without other sizes that took its rule along, a size that was faster lost another rule than the one that was compared.
-    fn find_untimed(&mut self) {
-        let gone = self.cells.iter().filter(|(_, gain)| {
-            matches!(gain.state, SizeState::Removed(why) if !matches!(why, Removal::Shared | Removal::NotReached))
-        });
-        let gone: BTreeSet<(Collective, Ranks)> = gone.map(|(cell, _)| (cell.collective, cell.ranks)).collect();
-        for (cell, gain) in &mut self.cells {
-            if gain.state == SizeState::Removed(Removal::Shared) && !gone.contains(&(cell.collective, cell.ranks)) {
-                gain.state = SizeState::Removed(Removal::NotReached);
-            }
-        }
-    }
-
     /// Adds what settings do: to sizes without a rule, and to the gains of rules under them, unless both were compared
     /// together.
     fn add_settings(&mut self) {
         let Self { chosen: Some(chosen), whole, .. } = *self else { return };
-        let guarded: BTreeMap<&str, _> =
-            whole.unwrap_or(chosen).guarded.iter().map(|guarded| (guarded.name.as_str(), guarded)).collect();
+        let guarded = whole.unwrap_or(chosen).guarded.iter();
+        let guarded: BTreeMap<Cell, _> = guarded.filter_map(|it| Some((it.subject.cell()?, it))).collect();
         let under: BTreeMap<Cell, Estimate> =
             chosen.under.iter().flat_map(|round| &round.cells).map(|it| (it.cell, it.speedup)).collect();
         for (cell, gain) in &mut self.cells {
-            let Some(guarded) = guarded.get(cell.to_string().as_str()) else { continue };
+            let Some(guarded) = guarded.get(cell) else { continue };
             self.asked.extend(guarded.is_asked_for.then_some(*cell));
             let under = under.get(cell);
             match under.filter(|_| gain.state.has_rule()) {
@@ -556,12 +551,15 @@ mod tests {
         assert!([SizeState::Between, SizeState::Level].iter().all(|it| it.has_rule() && it.is_confirmed()));
         faster.round.repaired.push(cell);
         let removed = |why| CellGain { state: SizeState::Removed(why), speedup: None };
-        assert_eq!(gain(&faster), removed(Removal::NotReached), "another rule than the one that was faster");
+        assert_eq!(gain(&faster), removed(Removal::Shared), "a slower size took its rule along");
+        faster.withdrawn.push(cell);
+        assert_eq!(gain(&faster), removed(Removal::NotReached), "sizes that were not compared took its rule along");
+        faster.withdrawn.clear();
         let slower = ValidatedCell { verdict: Outcome::Slower, ..faster.round.cells[0].clone() };
         let slower = ValidatedCell { cell: Cell { bytes: Bytes(1), ..cell }, ..slower };
         faster.round.repaired.push(slower.cell);
         faster.round.cells.insert(0, slower);
-        assert_eq!(gain(&faster), removed(Removal::Shared), "a slower size took its rule along");
+        assert_eq!(gain(&faster), removed(Removal::Shared));
         let other = Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(1) };
         assert_eq!(Gains::new(&findings, None, None, None).get(other).state, SizeState::Default);
     }

@@ -115,7 +115,7 @@ pub(crate) fn validation_sentence(found: &SettingsFindings) -> Option<String> {
 fn with_guard(finalist: &Finalist, wanted: Guard) -> Vec<String> {
     let mut found: Vec<_> = finalist.guarded.iter().filter(|guarded| guarded.guard == wanted).collect();
     found.sort_by(|one, other| one.speedup.point.total_cmp(&other.speedup.point));
-    found.iter().map(|guarded| format!("{} {}", guarded.name, times(guarded.speedup.point))).collect()
+    found.iter().map(|guarded| format!("{} {}", guarded.subject, times(guarded.speedup.point))).collect()
 }
 
 fn not_excluded(finalist: &Finalist) -> String {
@@ -293,7 +293,7 @@ fn guards(finalist: &Finalist) -> Block {
             Guard::Undecided => "possible",
         };
         let asked = if guarded.is_asked_for { "yes" } else { "guard" };
-        [guarded.name.clone(), asked.to_owned(), ratio(guarded.speedup), guard.to_owned()]
+        [guarded.subject.to_string(), asked.to_owned(), ratio(guarded.speedup), guard.to_owned()]
     });
     let loses = format!("more than {} slower", percent(finalist.max_loss));
     Block::table(["size or message", "asked for", "speedup", loses.as_str()], rows)
@@ -301,8 +301,11 @@ fn guards(finalist: &Finalist) -> Block {
 
 #[cfg(test)]
 mod tests {
+    use collrules_record::condition::Condition;
+    use collrules_record::pattern::ArmSubject;
     use collrules_record::settings::{FORMAT, Guarded};
-    use collrules_record::{Ranks, Seconds};
+    use collrules_record::{Bytes, Cell, Ranks, Seconds};
+    use collrules_rules::Collective;
 
     use super::*;
 
@@ -360,7 +363,13 @@ mod tests {
 
     /// A combination that is 1.5 times as fast as the default, with this verdict.
     fn finalist(standing: SettingsVerdict, guard: Guard) -> Finalist {
-        let guarded = |speedup| Guarded { name: "bcast".to_owned(), is_asked_for: true, speedup, guard };
+        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(8), bytes: Bytes(8) };
+        let guarded = |speedup| Guarded {
+            subject: ArmSubject::Call(cell, Condition::UNALIGNED),
+            is_asked_for: true,
+            speedup,
+            guard,
+        };
         Finalist {
             settings: Settings::from([("smsc".to_owned(), "^cma".to_owned())]),
             speedup: estimate(1.5),
@@ -388,7 +397,7 @@ mod tests {
         let open = refused(SettingsVerdict::Undecided, Guard::Undecided);
         assert!(open.starts_with("2 of 2 calls") && open.contains("10 %"), "{open}");
         let lost = refused(SettingsVerdict::Harmful, Guard::Lost);
-        assert!(lost.contains("bcast 0.98x"), "{lost}");
+        assert!(lost.contains(" 0.98x"), "{lost}");
         assert!(sentences(&searched(vec![finalist(SettingsVerdict::NoGain, Guard::Passed)]))[0].contains("not shown"));
     }
 

@@ -8,7 +8,6 @@ use collrules_record::findings::Statistic;
 use collrules_record::profile::weight::lookup_span;
 use collrules_record::validation::RevertedRange;
 use collrules_record::{Candidate, Cell, Component, Placement, Policy, Ranks};
-use collrules_rules::steps::within;
 use collrules_rules::{Collective, Release};
 
 use crate::observations::Observations;
@@ -76,12 +75,7 @@ impl Terms<'_> {
 
     /// Returns true if the calls of a cell keep the builtin.
     pub(crate) fn is_reverted(&self, cell: Cell) -> bool {
-        let at = cell.lookup_bytes(self.release);
-        let covers = |range: &RevertedRange| {
-            let RevertedRange { collective, ranks, lookup: (first, end) } = *range;
-            collective == cell.collective && ranks.holds(cell.ranks) && within(first, end, at)
-        };
-        self.reverted.iter().any(covers)
+        self.reverted.iter().any(|range| range.covers(cell, self.release))
     }
 
     /// Returns true if a tuning can select this candidate.

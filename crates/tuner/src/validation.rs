@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::Condition;
 use collrules_record::estimate::student_quantile;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
 use collrules_record::{CallRule, Cell, Estimate, HanRule};

@@ -22,7 +22,7 @@ use collrules_runner::schedule::Costs;
 use collrules_tuner::{Laid, Observations, TunerError};
 
 use crate::error::WorkflowError;
-use crate::plan::unreached;
+use crate::refine::unreached;
 use crate::session::Session;
 use crate::{clock, layouts, remarks, running, state};
 

@@ -5,23 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use collrules_record::experiment::Experiment;
-use collrules_record::findings::Findings;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
-use collrules_record::plan::{CellPlan, Separate, Skipped};
+use collrules_record::plan::{Separate, Skipped};
 use collrules_record::rundir::{self, ComparisonLog, RunDir, RunLog};
 use collrules_record::values::REST;
-use collrules_record::{Layout, Plan, Seconds};
+use collrules_record::{Layout, Plan};
 use collrules_rules::words::counted;
 use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::separate;
 
+use crate::budget::{Clock, Shares, TimeLeft};
 use crate::error::WorkflowError;
-use crate::plan::BudgetShares;
 use crate::session::{Event, Session};
 use crate::start::{self, Started};
-use crate::state::Clock;
-use crate::{plan, publish, resume, running, settings, time_budget};
+use crate::{budget, plan, publish, resume, running, settings};
 
 /// An experiment to measure, with its directory.
 #[derive(Clone, Debug)]
@@ -89,74 +87,16 @@ pub struct Measurement {
     log: RunLog,
     /// Planned launches so far.
     planned: u32,
-    /// Further plans so far.
-    rounds: u32,
-    /// True if what is undecided has the rest of the budget.
-    pub(crate) takes_rest: bool,
+    /// Plans of further rounds, those that earlier sessions stored first.
+    pub(crate) further: Vec<Plan>,
+    /// Number of further rounds that were measured in this session.
+    rounds: usize,
 }
 
 impl Measurement {
-    /// The shares of the budget, as they are planned.
-    pub(crate) fn shares(&self) -> BudgetShares {
-        BudgetShares::new(&self.experiment, self.started.startup)
-    }
-
-    /// The rest of the time for rules in this layout; none without a budget. If settings are searched, it is no more than
-    /// the share of the comparison: what measuring did not need is for settings, which act on all sizes.
-    pub(crate) fn left_for_rules(&self) -> Option<Seconds> {
-        let budget = plan::rules_budget(&self.experiment)?;
-        let share = BudgetShares::of_comparison(&self.experiment)?.0;
-        // The comparison need not do without all of the time that measuring took too long.
-        let left = self.left()?.0;
-        let most = if self.experiment.searches { share } else { left };
-        Some(Seconds((budget.0 - self.clock.of_rules()).min(most).max(share.min(left) / 2.0)))
-    }
-
-    /// The rest of the time for rules, also before their comparison; none without a budget.
-    pub(crate) fn rules_time(&self) -> Option<Seconds> {
-        let budget = plan::rules_budget(&self.experiment)?;
-        Some(Seconds((budget.0 - self.clock.of_rules()).clamp(0.0, self.left()?.0)))
-    }
-
-    /// Seconds that are kept for comparing confirmed rules once more.
-    fn again_time(&self) -> f64 {
-        BudgetShares::of_comparison(&self.experiment).map_or(0.0, |all| plan::AGAIN * all.0)
-    }
-
-    /// The rest of the budget without what is kept for comparing confirmed rules once more and proving them; none without a
-    /// budget.
-    pub(crate) fn left_before_again(&self) -> Option<Seconds> {
-        let kept = self.again_time() + plan::proving(self.started.startup);
-        self.left().map(|left| Seconds((left.0 - kept).max(0.0)))
-    }
-
-    /// This share of the rest of the budget, without a proof, for comparing confirmed rules once more; the first time it is not
-    /// given up for what took too long. None without a budget.
-    pub(crate) fn left_again(&self, share: f64) -> Option<Seconds> {
-        let least = if self.takes_rest { 0.0 } else { self.again_time() / 2.0 };
-        self.left().map(|left| Seconds(share * (left.0 - plan::proving(self.started.startup)).max(least)))
-    }
-
-    /// The rest of the whole budget; none without a budget.
-    pub(crate) fn left(&self) -> Option<Seconds> {
-        let budget = self.experiment.budget?;
-        Some(Seconds((budget.0 - self.clock.seconds()).max(0.0)))
-    }
-
-    /// The sizes, also of further plans, without a decision for lack of timings.
-    pub(crate) fn list_open(&self, findings: &Findings) -> Result<Vec<CellPlan>, WorkflowError> {
-        let mut open = plan::unreached(&self.manifest.plan, findings);
-        let mut planned = self.manifest.plan.cells.clone();
-        let mut round = 1;
-        while let Some(plan) = self.run.refinement(round)? {
-            planned.extend(plan.cells);
-            round += 1;
-        }
-        for found in findings.cells.iter().filter(|found| found.is_open(findings.criteria.min_gain)) {
-            let is_known = open.iter().any(|known| known.cell == found.cell);
-            open.extend(planned.iter().find(|it| it.cell == found.cell).filter(|_| !is_known).cloned());
-        }
-        Ok(open)
+    /// The time that the next steps may take.
+    pub(crate) fn time(&self) -> TimeLeft<'_> {
+        TimeLeft { shares: Shares::new(&self.experiment, self.started.startup), clock: &self.clock }
     }
 
     /// Planned launches so far.
@@ -199,9 +139,9 @@ impl Measurement {
         self.grid(session)?;
         self.measure_kept(session)?;
         for layout in self.experiment.also_layout.clone() {
-            let since = self.clock.seconds();
+            let since = self.clock.passed();
             let Some(begin) = elsewhere(self, layout, session)? else { continue };
-            let least = measure(&begin, session)?.clock.seconds();
+            let least = measure(&begin, session)?.clock.passed();
             self.clock.leave_out(since, least);
         }
         Ok(())
@@ -209,23 +149,23 @@ impl Measurement {
 
     /// Measures the rest of the rounds that an earlier session planned.
     pub fn measure_kept(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
-        while let Some(plan) = self.run.refinement(self.next_round())? {
+        while let Some(plan) = self.further.get(self.rounds).cloned() {
             self.rounds += 1;
             self.carry_out(&plan, None, session)?;
         }
         Ok(())
     }
 
-    /// Measures a further round. Its plan is stored before, so that a resumed campaign measures it too.
+    /// Measures a further round. Its plan is stored first, so that a resumed campaign measures it too.
     pub fn measure_round(&mut self, plan: &Plan, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         self.run.write_refinement(self.next_round(), plan)?;
-        self.rounds += 1;
-        self.carry_out(plan, None, session)
+        self.further.push(plan.clone());
+        self.measure_kept(session)
     }
 
     /// The number of the next further round, from 1 on.
     pub fn next_round(&self) -> u32 {
-        self.rounds + 1
+        self.further.len() as u32 + 1
     }
 
     /// Measures the rest of a plan, or of its first launches, up to this number. Its launches are numbered after those of
@@ -309,7 +249,7 @@ fn elsewhere(
         session.say(&format!("--also-layout {layout} is left out: it places all communicators as {own} does"));
         return Ok(None);
     }
-    let budget = plan::rules_budget(&measured.experiment);
+    let budget = measured.time().shares.rules();
     let mut experiment = Experiment { budget, also_layout: Vec::new(), ..measured.experiment.clone() };
     experiment.system.layout = layout;
     experiment.grid.ranks.sizes.retain(|ranks| *ranks <= most);
@@ -375,11 +315,9 @@ fn fit_allocation(
     started: &mut Started,
     session: &mut Session<'_>,
 ) -> Result<Experiment, WorkflowError> {
-    let (budget, remark) = time_budget::within(experiment.budget, started.allocation.as_ref())?;
-    remark.iter().for_each(|remark| session.say(remark));
-    plan::limit_patience(started, budget);
+    let budget = budget::limit(experiment.budget, started, session)?;
     let searches = match request {
-        Request::Tune(options) => plan::searches_settings(options, budget)?,
+        Request::Tune(options) => budget::searches_settings(options, budget)?,
         _ => false,
     };
     Ok(Experiment { budget, searches, ..experiment.clone() })
@@ -410,19 +348,20 @@ fn new(
     }
     let plan = plan::plan(&experiment, &started.survey, started.startup)?;
     if plan.schedule.budget.is_some_and(|budget| budget.0 == 0.0) {
+        let shares = Shares::new(&experiment, started.startup);
         session.say(&format!(
             "starting jobs takes about {}, which is the whole budget: little will be measured; the least useful \
              budget is about {}",
-            plan::starting(&experiment, started.startup).rounded(),
-            plan::least_budget(&experiment, started.startup).rounded()
+            shares.starting().rounded(),
+            shares.least_budget().rounded()
         ));
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let manifest = manifest(request, experiment.clone(), &started, &plan, session.command.clone());
     let run = RunDir::create(out, &manifest)?;
     let (log, clock) = (run.log()?, Clock::new(&started));
-    let (resumed, planned, rounds, takes_rest) = (false, 0, 0, false);
-    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds, takes_rest })
+    let (resumed, planned, further, rounds) = (false, 0, Vec::new(), 0);
+    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, further, rounds })
 }
 
 fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
@@ -446,8 +385,9 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
     manifest.plan.sort_groups();
     // This job may be shorter than the first one of the run.
     let experiment = fit_allocation(experiment, &manifest.request, &mut started, session)?;
-    let (clock, resumed, planned, rounds, takes_rest) = (Clock::new(&started), true, 0, 0, false);
-    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, rounds, takes_rest })
+    let further = run.refinements()?;
+    let (clock, resumed, planned, rounds) = (Clock::new(&started), true, 0, 0);
+    Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, further, rounds })
 }
 
 /// Finds the components that handle the calls of the plan, and adds them to it.
@@ -535,7 +475,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use collrules_record::options::{Jobs, Simulated};
-    use collrules_record::units::Ranks;
+    use collrules_record::units::{Ranks, Seconds};
 
     use super::*;
 
@@ -559,7 +499,7 @@ mod tests {
         measured.experiment.system.oversubscribe = true;
         let Begin { experiment, place, .. } = elsewhere(&measured);
         assert!(matches!(place, RunPlace::Resumed(_)));
-        assert_eq!(experiment.budget, plan::rules_budget(&measured.experiment));
+        assert_eq!(experiment.budget, measured.time().shares.rules());
         assert!(experiment.system.oversubscribe);
     }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
+use collrules_record::comparison::{ArmLaunch, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::options::{Budget, SystemOptions, TimingOptions};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::rundir::{self, ComparisonLog, RunDir};
 use collrules_record::settings::Settings;
 use collrules_record::validation::ValidationCriteria;
@@ -27,7 +28,7 @@ use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::start::Started;
 use crate::validate::ValidationSubject;
-use crate::{campaign, quality, resume, time_budget, tuning};
+use crate::{budget, campaign, quality, resume, tuning};
 
 /// Launches of the default that a comparison with then needs, and blocks that are made in any case.
 const LEAST_LAUNCHES: usize = 2;
@@ -97,8 +98,7 @@ pub fn drift(
     }
     let log = ComparisonLog::open(&run)?;
     let mut started = session.start(&options.system)?;
-    let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
-    remark.iter().for_each(|remark| session.say(remark));
+    let budget = budget::limit(options.budget, &mut started, session)?;
     refuse_other(&run, &before, &started)?;
     let left_out = resume::left_out(&before, &started);
     started.backend.leave_out(&left_out);

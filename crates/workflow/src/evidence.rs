@@ -80,6 +80,8 @@ pub(crate) struct Reverted {
     pub(crate) ranges: Vec<RevertedRange>,
     /// Sizes without a clear result whose rule stays.
     pub(crate) carried: Vec<Cell>,
+    /// Sizes whose rule was removed for lack of time alone.
+    pub(crate) withdrawn: Vec<Cell>,
     /// Sizes whose rule was removed after launches.
     pub(crate) tried: Vec<Cell>,
     /// Sizes whose rule was left out without launches.
@@ -163,6 +165,7 @@ mod tests {
             digests: Default::default(),
             round: Round { pairs: 4, cells, ..Round::default() },
             reverted: Vec::new(),
+            withdrawn: Vec::new(),
             checks: Vec::new(),
         }
     }

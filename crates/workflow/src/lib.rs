@@ -7,12 +7,12 @@
 //! |---|---|
 //! | [`session`] | inputs of every workflow besides its options, and the events that it reports |
 //! | [`start`] | a backend, with the survey of its system |
-//! | [`time_budget`] | the budget within a job of a batch system |
-//! | [`plan`] | options and survey to a plan, and the shares of the budget |
+//! | [`budget`] | how long each step may take, within a job of a batch system as well |
+//! | [`plan`] | options and survey to a plan |
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
 //! | [`running`] | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
-//! | `state` | steps that ended, and the clock of their time |
+//! | `state` | steps that ended |
 //! | `evidence` | what launches showed of the rules that there are: the only judge |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
 //! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
@@ -23,6 +23,7 @@
 //! | [`drift`] | some cells of a run measured again |
 
 pub mod analyze;
+pub mod budget;
 pub mod campaign;
 mod clock;
 mod comparison;
@@ -43,7 +44,6 @@ pub mod session;
 pub mod settings;
 pub mod start;
 mod state;
-pub mod time_budget;
 pub mod tune;
 pub mod tuning;
 pub mod validate;

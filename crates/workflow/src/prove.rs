@@ -6,7 +6,7 @@ use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
 use collrules_record::proof::{ProofFact, ProofLibrary};
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::state::Step;
+use collrules_record::state::{Step, TuningState};
 use collrules_record::{Cell, Tuning, manifest};
 use collrules_runner::proof::{self, Proof};
 use collrules_tuner::prospects::saved_of;
@@ -16,7 +16,7 @@ use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::{Event, Session};
 use crate::start::Started;
-use crate::{publish, tuning};
+use crate::tuning;
 
 /// Proves in `directory` that a tuning is obeyed in `cells`. Files that are not obeyed stay there under other names, for
 /// inspection; `consequence` is the consequence for the user.
@@ -64,6 +64,7 @@ pub(crate) fn prove_run<'a, 's>(
     options: &'a TuneOptions,
     findings: Findings,
     tuning: Tuning,
+    state: TuningState,
     session: &'a mut Session<'s>,
 ) -> Result<ProvenRun<'a, 's>, WorkflowError> {
     let run = measured.run.clone();
@@ -75,7 +76,7 @@ pub(crate) fn prove_run<'a, 's>(
     let proof = prove(started, &run, &tuning, &cells, consequence)?;
     let shown = facts(&findings, &proof, started);
     tuning::pin_files(&run, &tuning)?;
-    let published = publish::proven(run, findings, Some(manifest.clone()), tuning, shown)?;
+    let published = Published::new(run, findings, Some(manifest.clone()), Some(tuning), shown, state)?;
     if let Some((saved, of)) = saved_of(&manifest.experiment.grid.weights, &published.findings) {
         session.say(&collrules_report::profile::expected(saved, of));
     }

@@ -50,6 +50,8 @@ pub struct Published {
     pub tuning: Option<Tuning>,
     /// Steps that ended, with all results.
     pub(crate) state: TuningState,
+    /// The runs of other layouts within the run, which share its rules, with their plans.
+    pub(crate) layouts: Vec<(RunDir, Plan)>,
 }
 
 impl Published {
@@ -111,7 +113,8 @@ impl Published {
             Some(shown) if shown.is_about(&digests) => (shown.shown, Vec::new()),
             shown => (Vec::new(), shown.map(|_| Remark::OtherProof(run.path().to_owned())).into_iter().collect()),
         };
-        let mut published = Self::with_state(run, findings, manifest, tuning, proof)?;
+        let state = state::read(&run)?;
+        let mut published = Self::new(run, findings, manifest, tuning, proof, state)?;
         let is_compared = published.state.evidence(None, &Settings::new()).next().is_some();
         if is_compared && published.validation.is_none() {
             left_out.insert(0, Remark::OtherValidation(published.run.path().to_owned()));
@@ -121,18 +124,20 @@ impl Published {
         Ok(published)
     }
 
-    /// A tuning with the state of its directory. Comparisons of other rules do not count, and are to be made again.
-    fn with_state(
+    /// A tuning with a state. Comparisons of other rules do not count, and are to be made again.
+    pub(crate) fn new(
         run: RunDir,
         findings: Findings,
         manifest: Option<Manifest>,
         tuning: Option<Tuning>,
         proof: Vec<ProofFact>,
+        mut state: TuningState,
     ) -> Result<Self, WorkflowError> {
-        let mut state = state::read(&run)?;
-        let settings = state.settings.take();
+        let layouts = run.layouts()?.into_iter().map(|run| run.manifest().map(|manifest| (run, manifest.plan)));
+        let (settings, layouts) = (state.settings.take(), layouts.collect::<Result<_, _>>()?);
+        let (validation, left_out) = (None, Vec::new());
         let mut published =
-            Self { run, findings, manifest, validation: None, proof, left_out: Vec::new(), settings, tuning, state };
+            Self { run, findings, manifest, validation, proof, left_out, settings, tuning, state, layouts };
         published.validation = published.judge(None, &Settings::new());
         if published.tuning.as_ref().is_some_and(|tuning| !tuning.has_no_rules()) && !published.is_compared() {
             let mut own = published.state.steps.iter().rev().take_while(|it| it.step != Step::Decide);
@@ -194,15 +199,14 @@ impl Published {
         };
         found.round.unreached = ruled.filter(is_open).count();
         let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();
-        Some(Validation { settings, digests: tuning.digests(), reverted: state.reverted.clone(), ..found })
+        let (reverted, withdrawn) = (state.reverted.clone(), state.withdrawn.clone());
+        Some(Validation { settings, digests: tuning.digests(), reverted, withdrawn, ..found })
     }
 
     /// The collectives and communicators of another layout of the run.
     fn cells_in(&self, layout: Layout) -> BTreeSet<(Collective, Ranks)> {
-        let plans = self.run.layouts().unwrap_or_default().into_iter();
-        let plans = plans.filter_map(|other| Some(other.manifest().ok()?.plan));
-        let own = plans.filter(|plan| plan.placement.layout == layout).flat_map(|plan| plan.cells);
-        own.map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
+        let own = self.layouts.iter().filter(|(_, plan)| plan.placement.layout == layout);
+        own.flat_map(|(_, plan)| &plan.cells).map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
     }
 
     /// Leaves out the comparison of a whole tuning that had other rules.
@@ -289,7 +293,7 @@ impl Published {
         let after = self.tuning.clone().unwrap_or_default();
         tuning::pin_files(&self.run, &after)?;
         self.save()?;
-        self.run.write_findings(&self.findings)?;
+        self.run.write_findings(&self.add_results())?;
         for (name, _, text) in after.files() {
             // Until all files are in place, the rules are not confirmed.
             let marked = std::str::from_utf8(text).map(|text| confirmation::mark(text, true, &[]));
@@ -299,13 +303,10 @@ impl Published {
             self.run.remove(rundir::HAN)?;
         }
         self.validation.iter().try_for_each(|validation| self.run.write_validation(validation))?;
-        for other in self.run.layouts()? {
-            let layout = other.manifest()?.plan.placement.layout;
-            let found = self.judge(Some(layout), &Settings::new());
+        for ((other, _), found) in self.layouts.iter().zip(self.judge_layouts()) {
             found.iter().try_for_each(|found| other.write_validation(found))?;
         }
         self.settings.iter().try_for_each(|settings| self.run.write_settings(settings))?;
-        self.write_proof()?;
         self.write_parameters(session)?;
         let settings = self.switch();
         let variables: Vec<&str> = settings.variables().collect();
@@ -368,34 +369,26 @@ impl Published {
         }
     }
 
-    /// The plans of the other layouts of the run, with the comparisons of its rules there.
-    fn other_layouts(&self) -> Vec<(Plan, Option<Validation>)> {
-        let others = self.run.layouts().unwrap_or_default();
-        let read = |other: &RunDir| {
-            let plan = other.manifest().ok()?.plan;
-            let compared = self.judge(Some(plan.placement.layout), &Settings::new());
-            Some((plan, compared))
-        };
-        others.iter().filter_map(read).collect()
+    /// The results of the rules in the other layouts of the run.
+    fn judge_layouts(&self) -> impl Iterator<Item = Option<Validation>> {
+        self.layouts.iter().map(|(_, plan)| self.judge(Some(plan.placement.layout), &Settings::new()))
     }
 
     /// The other layouts of the run that use its rules without confirmation by fresh launches.
     fn open_layouts(&self) -> Vec<Layout> {
-        let others = self.other_layouts().into_iter();
-        let open = others.filter(|(plan, validation)| {
+        let open = self.layouts.iter().zip(self.judge_layouts()).filter(|((_, plan), validation)| {
             let acts = |cell: Cell| self.findings.acts_on(cell.collective, cell.ranks);
             let is_ruled = plan.cells.iter().any(|planned| acts(planned.cell));
             is_ruled && !validation.as_ref().is_some_and(Validation::is_confirmed)
         });
-        open.map(|(plan, _)| plan.placement.layout).collect()
+        open.map(|((_, plan), _)| plan.placement.layout).collect()
     }
 
     /// Facts that the proof of the rules showed, and the comparisons in other layouts, in whole sentences.
     pub fn proof_sentences(&self) -> Vec<String> {
-        let compared = self
-            .other_layouts()
-            .into_iter()
-            .filter_map(|(plan, validation)| Some(proof::layout_sentences(plan.placement.layout, &validation?)));
+        let compared = self.layouts.iter().zip(self.judge_layouts());
+        let compared =
+            compared.filter_map(|((_, plan), found)| Some(proof::layout_sentences(plan.placement.layout, &found?)));
         proof::sentences(&self.proof).into_iter().chain(compared.flatten()).collect()
     }
 
@@ -442,32 +435,15 @@ impl Published {
     /// Puts all files in place, and writes the report.
     pub(crate) fn publish(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         self.place(session)?;
-        self.write()
-    }
-
-    /// Writes the report with all results so far.
-    pub fn write(&self) -> Result<(), WorkflowError> {
         self.mark_rules()?;
-        self.write_proof()?;
-        let (run, findings) = (&self.run, &self.add_results());
-        if *findings != self.findings {
-            run.write_findings(findings)?;
-        }
-        let context = self.context();
-        let report = report::document(findings, &context);
-        run.write(rundir::REPORT, report.markdown())?;
-        run.write(rundir::PAGE, report.page(TOOL))?;
-        Ok(())
-    }
-}
-
-impl Published {
-    fn write_proof(&self) -> Result<(), WorkflowError> {
         if !self.proof.is_empty() {
             let digests = self.tuning.as_ref().map(Tuning::digests).unwrap_or_default();
             self.run.write_proof(&self.proof, digests)?;
         }
-        Ok(())
+        let (findings, context) = (self.add_results(), self.context());
+        let report = report::document(&findings, &context);
+        self.run.write(rundir::REPORT, report.markdown())?;
+        Ok(self.run.write(rundir::PAGE, report.page(TOOL)).map(drop)?)
     }
 
     /// Writes the files that activate the tuning.
@@ -483,7 +459,7 @@ impl Published {
             Ok(text) => drop(run.write(rundir::TUNE, text)?),
             Err(inexpressible) => session.say(&format!("{} is left out: {inexpressible}", rundir::TUNE)),
         }
-        self.mark_rules()
+        Ok(())
     }
 
     /// The findings with the results of rules in fresh launches and in other calls.
@@ -550,20 +526,10 @@ pub fn unproven(
     let proof = vec![ProofFact::NotChecked];
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
-    let mut published = proven(run, findings, manifest, tuning, proof)?;
+    let state = state::read(&run)?;
+    let mut published = Published::new(run, findings, manifest, Some(tuning), proof, state)?;
     published.publish(session)?;
     Ok(published)
-}
-
-/// A tuning with its proof, whose files are not in place yet.
-pub(crate) fn proven(
-    run: RunDir,
-    findings: Findings,
-    manifest: Option<Manifest>,
-    tuning: Tuning,
-    proof: Vec<ProofFact>,
-) -> Result<Published, WorkflowError> {
-    Published::with_state(run, findings, manifest, Some(tuning), proof)
 }
 
 /// Reads a tuning: a rules file, one of coll/tuned with one of HAN, or all files of a run directory.

@@ -2,16 +2,13 @@
 
 use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
-use collrules_record::rundir::FINDINGS;
 use collrules_record::settings::Settings;
 use collrules_record::state::{Step, TuningState};
-use collrules_record::units::Seconds;
 use collrules_runner::RunnerError;
 
 use crate::analyze::Source;
 use crate::campaign::{Begin, Measurement, prepare};
 use crate::error::WorkflowError;
-use crate::plan::is_worth;
 use crate::prove;
 use crate::publish::Published;
 use crate::session::Session;
@@ -40,20 +37,19 @@ fn carry_out(
     options: &TuneOptions,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    let mut state = begin_steps(measured, options)?;
     // One that cannot be read is made again.
     let mut before = Published::open(measured.run.path()).ok();
+    let mut state = begin_steps(measured, options, before.as_ref())?;
     measured.measure(session)?;
     loop {
         let launches = measured.launches()?;
         let published = conclude(measured, options, state, before, session)?;
-        let is_open = is_open(measured, &published)?;
-        let is_first = !std::mem::replace(&mut measured.takes_rest, true);
+        let is_open = is_open(measured, &published);
+        let is_first = !std::mem::replace(&mut measured.clock.is_rest, true);
         let goes_on = is_open && (is_first || measured.launches()? > launches);
-        let rest = measured.left().filter(|left| is_worth(*left, &measured.experiment, measured.started.startup));
-        let Some(rest) = rest.filter(|_| goes_on) else {
+        let Some(rest) = measured.time().rest().filter(|_| goes_on) else {
             if measured.experiment.budget.is_some() && !is_open && published.is_confirmed() {
-                let took = Seconds(measured.clock.seconds()).rounded();
+                let took = measured.clock.passed().rounded();
                 session.say(&format!("stopped after {took}: everything decided"));
             }
             return Ok(published);
@@ -95,7 +91,7 @@ fn conclude(
 ) -> Result<Published, WorkflowError> {
     let findings = decide(measured, options, &mut state, session)?;
     let tuning = tuning::decide(&measured.run, &findings, &measured.started.pins)?;
-    let mut run = prove::prove_run(measured, options, findings, tuning, session)?;
+    let mut run = prove::prove_run(measured, options, findings, tuning, state, session)?;
     let search = run.plan_search()?;
     // Without settings to try, rules have all of the time.
     run.measured.experiment.searches &= search.is_some();
@@ -112,12 +108,14 @@ fn conclude(
 
 /// Reads the steps that ended. With another budget than before, what they left undecided or unmeasured is taken up again, and the
 /// time of earlier sessions does not count. The files stay until there is a result.
-fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<TuningState, WorkflowError> {
+fn begin_steps(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    before: Option<&Published>,
+) -> Result<TuningState, WorkflowError> {
     let mut state = state::read(&measured.run)?;
-    let is_first = state.budget().is_none();
     if state.budget() != Some(options.budget) {
-        let has_result = !is_first && measured.run.file(FINDINGS).exists();
-        if has_result && is_open(measured, &Published::open(measured.run.path())?)? {
+        if state.budget().is_some() && before.is_some_and(|before| is_open(measured, before)) {
             state::reopen(&mut state, Step::Decide.into());
         }
         state.steps.push(Step::Begin(options.budget).into());
@@ -130,9 +128,9 @@ fn begin_steps(measured: &mut Measurement, options: &TuneOptions) -> Result<Tuni
 }
 
 /// Returns true if rules are undecided, or sizes need more timings.
-fn is_open(measured: &Measurement, published: &Published) -> Result<bool, WorkflowError> {
+fn is_open(measured: &Measurement, published: &Published) -> bool {
     let is_undecided = published.validation.is_some() && published.gains().fates().undecided > 0;
-    Ok(is_undecided || !measured.list_open(&published.findings)?.is_empty())
+    is_undecided || !refine::list_open(measured, &published.findings).is_empty()
 }
 
 /// Decides, and measures further sizes until none is worth its time: refinement needs the decision on the measurements so far.
@@ -144,12 +142,12 @@ fn decide(
 ) -> Result<Findings, WorkflowError> {
     // Do not add sizes: the rules compared so far would change.
     let is_refined = state.steps.iter().any(|it| it.step == Step::Measure);
-    let mut goes_on = is_refined && (measured.takes_rest || !state.has(Step::Measure));
+    let mut goes_on = is_refined && (measured.clock.is_rest || !state.has(Step::Measure));
     let findings = loop {
         let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
         let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted)?;
         let plan = match () {
-            () if std::mem::take(&mut goes_on) => refine::plan_open(measured, &findings, session)?,
+            () if std::mem::take(&mut goes_on) => refine::plan_open(measured, &findings, session),
             () if !is_refined => refine::plan_round(measured, &findings, session),
             () => None,
         };

@@ -7,10 +7,10 @@ use collrules_lab::instrument::{self, Instrument};
 use collrules_record::Seconds;
 use collrules_record::rundir::RunDir;
 use collrules_workflow::WorkflowError;
+use collrules_workflow::budget::within;
 use collrules_workflow::campaign::RunPlace;
 use collrules_workflow::plan::plan;
 use collrules_workflow::start::start;
-use collrules_workflow::time_budget::within;
 use serde::Serialize;
 
 use crate::cmd::dry_run;

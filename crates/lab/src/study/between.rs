@@ -12,7 +12,7 @@ use collrules_workflow::WorkflowError;
 use collrules_workflow::campaign::Measurement;
 use collrules_workflow::refine;
 
-use super::scope::{Scope, refinements};
+use super::scope::Scope;
 use crate::study::results::{Rivalry, Study};
 
 /// Measures between the neighbouring sizes around each crossing of two classes, until they are close enough or no
@@ -25,7 +25,7 @@ pub(super) fn measure(
     let mut planned: BTreeMap<Cell, CellPlan> =
         measured.manifest.plan.cells.iter().map(|planned| (planned.cell, planned.clone())).collect();
     // What an earlier session of a resumed study planned.
-    for plan in refinements(&measured.run)? {
+    for plan in measured.run.refinements()? {
         scope.refine(&plan.cells);
         planned.extend(plan.cells.into_iter().map(|cell| (cell.cell, cell)));
     }

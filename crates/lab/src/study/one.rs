@@ -22,7 +22,7 @@ use collrules_workflow::campaign::Measurement;
 use collrules_workflow::start::oversubscribes;
 use serde::Serialize;
 
-use super::scope::{Scope, refinements};
+use super::scope::Scope;
 use super::{Studying, about, between, is_of_others};
 use crate::instrument::Instrument;
 use crate::study::definition::Definition;
@@ -141,7 +141,7 @@ impl Instrument for OneStudy {
             return table::study(self, input, session);
         };
         let run = RunDir::open(input)?;
-        let (manifest, samples, between) = (run.manifest()?, run.samples()?, refinements(&run)?);
+        let (manifest, samples, between) = (run.manifest()?, run.samples()?, run.refinements()?);
         let mut scope = Scope::new(&self.options, definition, known_release(&manifest.survey)?)?;
         between.iter().for_each(|plan| scope.refine(&plan.cells));
         let study = scope.study(&run, &manifest, &samples)?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::criteria::Criteria;
-use collrules_record::plan::{CellPlan, Plan};
+use collrules_record::plan::CellPlan;
 use collrules_record::rundir::{RunDir, SamplesText};
 use collrules_record::{Candidate, Cell, Manifest};
 use collrules_rules::{Collective, Release};
@@ -106,20 +106,11 @@ impl Scope {
             hosts.resize(hosts.len().max(plan.ranks.0 as usize), host);
         }
         let patterns = crate::study::patterns::fit_patterns(&samples.patterns(run.path())?, &hosts, criteria.level);
-        let between: Vec<CellPlan> = refinements(run)?.into_iter().flat_map(|plan| plan.cells).collect();
+        let between: Vec<CellPlan> = run.refinements()?.into_iter().flat_map(|plan| plan.cells).collect();
         let (planned, release) = ([&plan.cells[..], &between], known_release(survey)?);
         let wanted = |cell, candidate| self.wants(cell, candidate);
         let study =
             super::analysis::study(&observations, &patterns, planned, &plan.placement, wanted, release, criteria);
         Ok(Study { simulated: manifest.is_simulated(), ..study.map_err(failed)? })
     }
-}
-
-/// Reads the plans that were measured between the sizes of a run.
-pub(super) fn refinements(run: &RunDir) -> Result<Vec<Plan>, WorkflowError> {
-    let mut plans = Vec::new();
-    while let Some(plan) = run.refinement(plans.len() as u32 + 1)? {
-        plans.push(plan);
-    }
-    Ok(plans)
 }

@@ -115,7 +115,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::comparison::{ArmSubject, LaunchFailure, SubjectTime};
+    use crate::comparison::{LaunchFailure, SubjectTime};
+    use crate::pattern::ArmSubject;
     use crate::units::Seconds;
 
     fn launch(block: u32, arm: &[(&str, &str)]) -> ArmLaunch {

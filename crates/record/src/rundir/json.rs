@@ -148,6 +148,11 @@ impl RunDir {
         Ok(plan)
     }
 
+    /// Reads the plans of all rounds of refinement, in order.
+    pub fn refinements(&self) -> Result<Vec<Plan>, RunDirError> {
+        (1..).map_while(|round| self.refinement(round).transpose()).collect()
+    }
+
     /// Writes the plan of a round of refinement.
     pub fn write_refinement(&self, round: u32, plan: &Plan) -> Result<(), RunDirError> {
         /// A plan with a format of its own, outside of a manifest.

@@ -106,6 +106,7 @@ pub(crate) mod fixture {
             criteria: ValidationCriteria::default(),
             round: Round { pairs: 4, cells: vec![cell], ..Round::default() },
             reverted: Vec::new(),
+            withdrawn: Vec::new(),
             checks: Vec::new(),
         }
     }

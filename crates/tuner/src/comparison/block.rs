@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Estimate;
-use collrules_record::comparison::{ArmSubject, LaunchFailure};
+use collrules_record::comparison::LaunchFailure;
 use collrules_record::estimate::{mean, medians};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 
 use crate::statistics::{LaunchLogs, Replicates, test_all};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Estimate;
-use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage};
+use collrules_record::comparison::{LaunchFailure, Stage};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 

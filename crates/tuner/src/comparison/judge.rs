@@ -11,9 +11,9 @@
 use std::collections::BTreeMap;
 
 use collrules_record::Bytes;
-use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::Condition;
 use collrules_record::estimate::{Estimate, TestedMean};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_rules::Collective;

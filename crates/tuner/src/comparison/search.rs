@@ -16,7 +16,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::Stage;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 
 use super::block::{self, ArmBlock, SubjectWeight};

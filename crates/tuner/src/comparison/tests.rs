@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage};
+use collrules_record::comparison::{LaunchFailure, Stage};
 use collrules_record::condition::Condition;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
 use collrules_record::{Bytes, Cell, Ranks};

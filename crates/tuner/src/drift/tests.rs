@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::comparison::{ArmSubject, LaunchFailure, Stage, SubjectTime};
+use collrules_record::comparison::{LaunchFailure, Stage, SubjectTime};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 use collrules_record::{Bytes, Ranks, Seconds};
 use collrules_rules::Collective;

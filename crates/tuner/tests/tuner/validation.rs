@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::Stage;
 use collrules_record::condition::Condition;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::policy::Assumptions;
 use collrules_record::settings::Settings;
 use collrules_record::tuning::revert_table;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use collrules_record::comparison::{ArmLaunch, ArmSubject, LaunchFailure, Stage, SubjectTime};
+use collrules_record::comparison::{ArmLaunch, LaunchFailure, Stage, SubjectTime};
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::criteria::Middle;
 use collrules_record::estimate::{mean, median};
 use collrules_record::manifest::{SIMULATED, now};
+use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::{DeployWay, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{MemoryUse, Settings, describe};
@@ -295,22 +296,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             let apart = [&self.base].into_iter().chain(&open).find_map(|arm| self.apart.get(arm)).cloned();
             let made = match &apart {
                 None => self.launch((stage, number), (&open, None), subjects)?,
-                Some(why) => {
-                    let mut all = Ok(Vec::new());
-                    for arm in &open {
-                        let next = self.launch((stage, number), (std::slice::from_ref(arm), Some(why)), subjects)?;
-                        all = all.and_then(|mut all: Vec<ArmLaunch>| {
-                            next.map(|next| {
-                                all.extend(next);
-                                all
-                            })
-                        });
-                        if all.is_err() {
-                            break;
-                        }
-                    }
-                    all
-                }
+                Some(why) => self.launch_apart((stage, number), (&open, why), subjects)?,
             };
             let failed = match made {
                 Ok(launches) => match self.find_restless(&launches) {
@@ -326,8 +312,8 @@ impl<'a, 's> JobLauncher<'a, 's> {
             why = failed.outcome.as_ref().err().map(|failure| failure.why.clone());
             // Is the arm the cause, or the others that live at the same time?
             if open.len() > 1 && apart.is_none() && self.left() != Some(0.0) {
-                let alone = (std::slice::from_ref(&failed.arm), Some("a job next to others failed"));
-                match self.launch((stage, number), alone, subjects)? {
+                let alone = (std::slice::from_ref(&failed.arm), "a job next to others failed");
+                match self.launch_apart((stage, number), alone, subjects)? {
                     Ok(_) => {
                         self.beside += 1;
                         if self.beside >= BESIDE {
@@ -410,13 +396,30 @@ impl<'a, 's> JobLauncher<'a, 's> {
         }
     }
 
-    /// Launches jobs that live at the same time, and returns their launches, or the one that failed.
+    /// Launches jobs one after the other, for a reason, up to the first that fails.
+    fn launch_apart(
+        &mut self,
+        block: (Stage, u32),
+        (jobs, why): (&[Settings], &str),
+        subjects: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<BlockLaunches, WorkflowError> {
+        let mut all = Vec::new();
+        for job in jobs {
+            match self.launch(block, (std::slice::from_ref(job), Some(why)), subjects)? {
+                Ok(launches) => all.extend(launches),
+                failed => return Ok(failed),
+            }
+        }
+        Ok(Ok(all))
+    }
+
+    /// Launches jobs that live at the same time.
     fn launch(
         &mut self,
         (stage, block): (Stage, u32),
         (jobs, apart): (&[Settings], Option<&str>),
         subjects: Option<&BTreeSet<ArmSubject>>,
-    ) -> Result<Result<Vec<ArmLaunch>, Box<ArmLaunch>>, WorkflowError> {
+    ) -> Result<BlockLaunches, WorkflowError> {
         let (at, clock, wanted) = (now(), self.backend.clock(), self.wanted(subjects));
         let began = clock.now();
         let (plans, order) = self.plan((stage, block), jobs, &wanted);
@@ -574,6 +577,9 @@ impl<'a, 's> JobLauncher<'a, 's> {
         (plans, order)
     }
 }
+
+/// The launches of jobs, or the one that failed.
+type BlockLaunches = Result<Vec<ArmLaunch>, Box<ArmLaunch>>;
 
 /// A subject with its index in a plan, its place there, and true for the first size of its collective.
 type SubjectPlace = (ArmSubject, usize, usize, bool);

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::comparison::ArmSubject;
 use collrules_record::options::TimingOptions;
-use collrules_record::pattern::Shape;
+use collrules_record::pattern::{ArmSubject, Shape};
 use collrules_record::plan::{PatternPlan, Schedule};
 use collrules_record::{Bytes, Cast, Cell, Pattern, Ranks, Seconds, Survey};
 use collrules_rules::Collective;

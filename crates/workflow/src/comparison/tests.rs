@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use collrules_record::clock::LaunchEnd;
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::Stage;
 use collrules_record::condition::Condition;
 use collrules_record::manifest::SIMULATED;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::Schedule;
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::Settings;

@@ -28,7 +28,7 @@ pub(crate) fn describe_finalist(
     max_loss: f64,
 ) -> Finalist {
     let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
-        name: it.subject.to_string(),
+        subject: it.subject.clone(),
         // Sizes that refinement added have no weight in the mean.
         is_asked_for: it.subject.cell().and_then(|cell| asked.get(&cell)).is_some_and(|weight| *weight > 0.0),
         speedup: it.speedup,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::comparison::{ArmLaunch, ArmSubject, Stage};
+use collrules_record::comparison::{ArmLaunch, Stage};
 use collrules_record::condition::Condition;
 use collrules_record::estimate::mean;
 use collrules_record::findings::CellFinding;
 use collrules_record::options::TuneOptions;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
     FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
@@ -26,13 +27,13 @@ use collrules_tuner::comparison::{
 
 use super::describe_finalist;
 use super::list::find;
+use crate::budget::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::campaign::Measurement;
 use crate::comparison::{
     CellWeights, JobLauncher, OWN_START, first_line, guard_cells, guard_patterns, list_messages, loop_schedule,
     measuring_time, screened,
 };
 use crate::error::WorkflowError;
-use crate::plan::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::prove::ProvenRun;
 
 /// Rounds of a search, each with a launch of about every value: two alone, and two of the foldover.
@@ -83,7 +84,7 @@ impl ProvenRun<'_, '_> {
         let SettingsPlan { all, factors } = plan;
         let Self { measured, options, published, session } = self;
         let startup = measured.started.startup;
-        let left = measured.left_before_again().map(|left| left.0);
+        let left = measured.time().settings().map(|left| left.0);
         let Measurement { started, manifest, run, experiment, .. } = &mut **measured;
         let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
         let calls = SearchedCalls::new(published.weights(), ranks, &survey);

@@ -5,8 +5,8 @@
 //! when a rank is late, or ranks are as late as a profile saw them. All of these are timed in the same launches.
 
 use collrules_record::Cell;
-use collrules_record::comparison::ArmSubject;
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, Condition, find_pattern};
+use collrules_record::pattern::ArmSubject;
 use collrules_tuner::comparison::ArmDemand;
 
 use super::subject::ValidationSubject;

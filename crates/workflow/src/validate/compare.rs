@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::comparison::{ArmSubject, Stage};
+use collrules_record::comparison::Stage;
 use collrules_record::condition::{Arrival, ArrivalPattern, Condition, find_pattern};
 use collrules_record::options::Validating;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::rundir::{ComparisonLog, RunDir};
 use collrules_record::settings::{Finalist, Settings, SettingsFailure, WholeValidation};
@@ -262,6 +263,7 @@ impl ArmCalls {
             criteria,
             round,
             reverted: Vec::new(),
+            withdrawn: Vec::new(),
             checks: self.calls.others.iter().map(check).collect(),
         })
     }

@@ -31,7 +31,7 @@ use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
 use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::Round;
-use collrules_record::{Layout, Manifest, Seconds, Tuning, Validation};
+use collrules_record::{Layout, Manifest, Plan, Seconds, Tuning, Validation};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 
@@ -41,14 +41,13 @@ pub(crate) use self::subject::ValidationSubject;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
 use crate::evidence::Reverted;
-use crate::plan::{AGAIN, BudgetShares, LEAST_STARTS, limit_patience};
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
 use crate::session::{Event, Session};
 use crate::settings::SettingsPlan;
 use crate::start::Started;
-use crate::{state, time_budget, tuning};
+use crate::{budget, state, tuning};
 
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
@@ -124,9 +123,7 @@ pub fn validate(
         let left_out = resume::left_out(&manifest, &started);
         started.backend.leave_out(&left_out);
     }
-    let (budget, remark) = time_budget::within(options.budget, started.allocation.as_ref())?;
-    remark.iter().for_each(|remark| session.say(remark));
-    limit_patience(&mut started, budget);
+    let budget = budget::limit(options.budget, &mut started, session)?;
     let mut subject = ValidationSubject::read(tuning, &started, session)?;
     let has_settings = is_whole && compares_settings(options, &subject, session);
     if !has_settings || !subject.is_empty() {
@@ -169,12 +166,10 @@ pub fn validate(
     if let Some((ranges, needed)) = unreached {
         session.say(&format!("no time to compare {ranges}: about {} more are needed", needed.rounded()));
     }
-    let mut layouts = OtherLayouts::default();
-    if let Some(published) = subject.published.as_ref().filter(|published| published.manifest.is_some()) {
-        // No other layout is compared after this one.
-        let layout = Some(options.system.layout).filter(|_| home.path() != published.run.path());
-        layouts.compared = OtherLayouts::of(published, layout)?.compared;
-    }
+    let layout = Some(options.system.layout).filter(|_| subject.run().is_some_and(|run| home.path() != run.path()));
+    let others = subject.published.as_ref().map(|published| OtherLayouts::of(published, layout));
+    // No other layout is compared after this one.
+    let layouts = OtherLayouts { awaited: Vec::new(), ..others.unwrap_or_default() };
     if let Some(found) = validation.take() {
         let place = subject.place_of(&home, options.system.layout);
         if let Some((published, layout)) = subject.published.as_mut().zip(place) {
@@ -255,22 +250,15 @@ impl ProvenRun<'_, '_> {
     /// Compares the rules in each layout of the run, and removes those that are not confirmed; unless there is no time, or
     /// the user does not want it.
     fn compare(&mut self) -> Result<(), WorkflowError> {
-        let run = self.published.run.clone();
         if self.published.is_compared() && self.published.state.has_rules_compared(None) {
             self.session.say(&format!(
                 "these rules were compared before; `collrules validate {}` compares them again",
-                run.path().display()
+                self.published.run.path().display()
             ));
         } else if self.wants_comparison() {
-            let limit = self.measured.left_for_rules().map(|left| Seconds((1.0 - AGAIN) * left.0));
-            if self.compare_rules(RulesTask::new(Stage::Rules, limit))? {
-                self.end(Step::Compare(Stage::Rules, None))?;
-            }
+            self.compare_in_step(RulesTask::new(Stage::Rules, self.measured.time().comparison()))?;
         }
-        for other in run.layouts()? {
-            self.compare_in_layout(other)?;
-        }
-        Ok(())
+        self.published.layouts.clone().into_iter().try_for_each(|other| self.compare_in_layout(other))
     }
 
     /// Returns true if there are rules, and they are to be compared.
@@ -280,21 +268,21 @@ impl ProvenRun<'_, '_> {
 
     /// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
     /// for all. The launches are in the run of that layout, the result is in the state.
-    fn compare_in_layout(&mut self, other: RunDir) -> Result<(), WorkflowError> {
-        let layout = other.manifest()?.plan.placement.layout;
+    fn compare_in_layout(&mut self, other: (RunDir, Plan)) -> Result<(), WorkflowError> {
+        let layout = other.1.placement.layout;
         let compared = self.published.judge(Some(layout), &Settings::new()).map(|known| known.round);
         let is_known = compared.is_some_and(|round| round.unreached == 0);
         if is_known && self.published.state.has_rules_compared(Some(layout)) || !self.wants_comparison() {
             return Ok(());
         }
-        let _held = other.hold()?;
+        let _held = other.0.hold()?;
         self.session.say(&format!("--layout {layout}: comparing the same rules there"));
-        let limit = BudgetShares::of_comparison(&self.measured.experiment);
+        let limit = self.measured.time().shares.comparison();
         self.measured.started.backend.lay_out(layout);
-        let task = RulesTask { other: Some((other, layout)), ..RulesTask::new(Stage::Rules, limit) };
-        let compared = self.compare_rules(task);
+        let task = RulesTask { other: Some(other), ..RulesTask::new(Stage::Rules, limit) };
+        let compared = self.compare_in_step(task);
         self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
-        if compared? { self.end(Step::Compare(Stage::Rules, Some(layout))) } else { Ok(()) }
+        compared
     }
 
     /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
@@ -310,12 +298,14 @@ impl ProvenRun<'_, '_> {
         }
         // Rules under settings are compared once more as well.
         let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
-        let share = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 0.5 } else { 1.0 };
-        let limit = self.measured.left_again(share);
-        match self.compare_rules(RulesTask::new(Stage::RulesAgain, limit))? {
-            true => self.end(Step::Compare(Stage::RulesAgain, None)),
-            false => Ok(()),
-        }
+        let comparisons = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 2 } else { 1 };
+        self.compare_in_step(RulesTask::new(Stage::RulesAgain, self.measured.time().again(comparisons)))
+    }
+
+    /// Compares the rules in a step of its own, which ends with a result.
+    fn compare_in_step(&mut self, task: RulesTask) -> Result<(), WorkflowError> {
+        let step = Step::Compare(task.stage, task.layout());
+        if self.compare_rules(task)? { self.end(step) } else { Ok(()) }
     }
 
     /// Compares the rules under the settings that were chosen, and removes those that are not confirmed there; once more if
@@ -325,11 +315,10 @@ impl ProvenRun<'_, '_> {
         settings: &Settings,
         is_again: bool,
     ) -> Result<Option<Option<Round>>, WorkflowError> {
-        let (before, measured) = (self.published.clone(), &self.measured);
-        let (stage, limit) = if is_again {
-            (Stage::UnderSettingsAgain, measured.left_again(1.0))
-        } else {
-            (Stage::UnderSettings, measured.left_before_again())
+        let (before, time) = (self.published.clone(), self.measured.time());
+        let (stage, limit) = match is_again {
+            true => (Stage::UnderSettingsAgain, time.again(1)),
+            false => (Stage::UnderSettings, time.settings()),
         };
         let compared = self.compare_rules(RulesTask { base: settings.clone(), ..RulesTask::new(stage, limit) });
         if !matches!(compared, Ok(true)) {
@@ -351,9 +340,9 @@ impl ProvenRun<'_, '_> {
     fn compare_rules(&mut self, task: RulesTask) -> Result<bool, WorkflowError> {
         let (run, layout) = (self.published.run.clone(), task.layout());
         let home = task.other.as_ref().map_or(&run, |(home, _)| home);
-        let mut subject = task.choose_subject(&self.published, &self.measured.started)?;
+        let mut subject = task.choose_subject(&self.published, &self.measured.started);
         let known = self.published.judge(layout, &task.base).filter(|_| !task.stage.is_again());
-        let is_compared = if task.is_too_short(self.measured.started.startup) {
+        let is_compared = if budget::is_too_short(task.limit, self.measured.started.startup) {
             if known.is_none() && !task.stage.is_again() {
                 self.session.say(&task.describe_short_time(self.measured.started.startup, &run));
             }
@@ -439,7 +428,7 @@ impl ProvenRun<'_, '_> {
         base: &Settings,
     ) -> Result<bool, WorkflowError> {
         let Self { measured, published, session, .. } = self;
-        let others = OtherLayouts::of(published, layout)?;
+        let others = OtherLayouts::of(published, layout);
         let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, base);
         let Some(found) = judge(&subject) else { return Ok(false) };
         let untimed = subject.list_untimed(&found);
@@ -462,8 +451,8 @@ struct RulesTask {
     limit: Option<Seconds>,
     /// Settings under which they are compared, none of which is the default.
     base: Settings,
-    /// Another layout than that of the run, with its run.
-    other: Option<(RunDir, Layout)>,
+    /// The run of another layout than that of the run, with its plan.
+    other: Option<(RunDir, Plan)>,
 }
 
 impl RulesTask {
@@ -473,12 +462,7 @@ impl RulesTask {
     }
 
     fn layout(&self) -> Option<Layout> {
-        self.other.as_ref().map(|(_, layout)| *layout)
-    }
-
-    /// Returns true if the time is not enough for two pairs of launches.
-    fn is_too_short(&self, startup: Seconds) -> bool {
-        self.limit.is_some_and(|limit| limit.0 < LEAST_STARTS * startup.0)
+        self.other.as_ref().map(|(_, plan)| plan.placement.layout)
     }
 
     /// The remark that rules are not confirmed for lack of time.
@@ -493,7 +477,7 @@ impl RulesTask {
     }
 
     /// The rules with the cells to compare: later those with a rule, and those that another layout has.
-    fn choose_subject(&self, published: &Published, started: &Started) -> Result<ValidationSubject, WorkflowError> {
+    fn choose_subject(&self, published: &Published, started: &Started) -> ValidationSubject {
         let mut subject = ValidationSubject::of_run(published.clone(), started);
         if self.stage.is_again() {
             let before = published.judge(self.layout(), &self.base).map(|before| before.round);
@@ -501,12 +485,11 @@ impl RulesTask {
             subject.cells = calls::ruled_cells(&subject);
             subject.cells.retain(|cell| before.contains(cell));
         }
-        if let Some((home, _)) = &self.other {
-            let measured: BTreeSet<_> =
-                home.manifest()?.plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
+        if let Some((_, plan)) = &self.other {
+            let measured: BTreeSet<_> = plan.cells.iter().map(|it| (it.cell.collective, it.cell.ranks)).collect();
             subject.cells.retain(|cell| measured.contains(&(cell.collective, cell.ranks)));
             subject.ranks = subject.cells.iter().map(|cell| cell.ranks).max().unwrap_or_default();
         }
-        Ok(subject)
+        subject
     }
 }

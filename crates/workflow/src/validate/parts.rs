@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::comparison::ArmSubject;
+use collrules_record::pattern::ArmSubject;
 use collrules_record::validation::{Outcome, Round};
 use collrules_record::{Cell, Seconds};
 use collrules_rules::words::{counted, some};

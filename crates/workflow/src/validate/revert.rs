@@ -35,25 +35,17 @@ pub(super) struct OtherLayouts {
 
 impl OtherLayouts {
     /// The layouts of a run other than one of them, or its own if none is named.
-    pub(super) fn of(published: &Published, layout: Option<Layout>) -> Result<Self, WorkflowError> {
-        let mut all = Vec::new();
-        if let Some(manifest) = published.manifest.as_ref().filter(|_| layout.is_some()) {
-            all.push((None, manifest.plan.clone()));
-        }
-        for other in published.run.layouts()? {
-            let plan = other.manifest()?.plan;
-            if layout != Some(plan.placement.layout) {
-                all.push((Some(plan.placement.layout), plan));
+    pub(super) fn of(published: &Published, layout: Option<Layout>) -> Self {
+        let own = published.manifest.as_ref().filter(|_| layout.is_some()).map(|manifest| (None, &manifest.plan));
+        let others = published.layouts.iter().map(|(_, plan)| (Some(plan.placement.layout), plan));
+        let mut found = Self::default();
+        for (other, plan) in own.into_iter().chain(others.filter(|(other, _)| *other != layout)) {
+            match published.judge(other, &Settings::new()) {
+                Some(compared) => found.compared.push(compared.round),
+                None => found.awaited.extend(plan.cells.iter().map(|planned| planned.cell)),
             }
         }
-        let mut others = Self::default();
-        for (layout, plan) in all {
-            match published.judge(layout, &Settings::new()).map(|found| found.round) {
-                Some(round) => others.compared.push(round),
-                None => others.awaited.extend(plan.cells.iter().map(|planned| planned.cell)),
-            }
-        }
-        Ok(others)
+        found
     }
 }
 
@@ -79,6 +71,7 @@ pub(super) fn remove_unconfirmed(
     let kept: Vec<Cell> = round.cells.iter().filter(|it| it.verdict.holds()).map(|it| it.cell).collect();
     let compared: Vec<(Cell, Outcome)> = round.cells.iter().map(|it| (it.cell, it.verdict)).collect();
     let mut repair = list_unconfirmed(subject, round, validation.criteria, layouts);
+    let lost = repair.ranges.clone();
     repair.ranges.extend(withdraw(untimed, &kept, &subject.rule_set()));
     let is_carried =
         |(cell, verdict): &&(Cell, Outcome)| *verdict == Outcome::Undecided && repair.carried.contains(cell);
@@ -97,8 +90,18 @@ pub(super) fn remove_unconfirmed(
         None => write_copy(home, started, subject, &reverted.ranges)?,
     }
     let gone: BTreeSet<Cell> = cells.iter().copied().chain(repair.cells).chain(before.tuned()).collect();
-    let gone = gone.into_iter().filter(|cell| before.is_ruled(*cell) && !subject.is_ruled(*cell));
-    (reverted.tried, reverted.untried) = gone.partition(|cell| cells.contains(cell));
+    let is_gone = |cell: &Cell| before.is_ruled(*cell) && !subject.is_ruled(*cell);
+    (reverted.tried, reverted.untried) =
+        gone.iter().filter(|cell| is_gone(cell)).partition(|cell| cells.contains(cell));
+    let is_lost = |cell: &Cell| lost.iter().any(|range| range.covers(*cell, subject.release));
+    let is_untimed = |cell: &Cell| !cells.contains(cell) || kept.contains(cell) && !is_lost(cell);
+    // Also those that the present comparison left out.
+    let known = before.published.iter().filter_map(|published| published.validation.as_ref());
+    let known: BTreeSet<Cell> = known.flat_map(|found| &found.round.cells).map(|it| it.cell).chain(gone).collect();
+    reverted.withdrawn = known.into_iter().filter(|cell| is_gone(cell) && is_untimed(cell)).collect();
+    if let Some(published) = &mut subject.published {
+        published.state.withdrawn.extend(&reverted.withdrawn);
+    }
     Ok(reverted)
 }
 

@@ -165,7 +165,8 @@ impl ValidationSubject {
             self.count_uncompared(&mut judged);
         }
         let (settings, digests) = (self.job(), self.tuning.digests());
-        Validation { settings, digests, reverted: reverted.ranges.clone(), ..judged }
+        let (reverted, withdrawn) = (reverted.ranges.clone(), reverted.withdrawn.clone());
+        Validation { settings, digests, reverted, withdrawn, ..judged }
     }
 
     /// The tuning as the user named it.
@@ -313,12 +314,9 @@ impl ValidationSubject {
 
     /// Returns the directory for results: the run, the run within it of this layout, or a separate one.
     pub(super) fn home(&self, out: Option<&Path>, layout: Layout) -> Result<RunDir, WorkflowError> {
-        if let Some(run) = self.measured_run().filter(|_| out.is_none()) {
-            let lies = |run: &RunDir| run.manifest().is_ok_and(|manifest| manifest.plan.placement.layout == layout);
-            let others = if lies(run) { Vec::new() } else { run.layouts()? };
-            if let Some(other) = others.into_iter().find(lies) {
-                return Ok(other);
-            }
+        let layouts = self.published.iter().filter(|_| out.is_none()).flat_map(|published| &published.layouts);
+        if let Some((other, _)) = { layouts }.find(|(_, plan)| plan.placement.layout == layout) {
+            return Ok(other.clone());
         }
         if let Some(run) = self.run().filter(|run| out.is_none_or(|out| rundir::is_same_file(out, run.path()))) {
             return Ok(run.clone());

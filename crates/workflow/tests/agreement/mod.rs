@@ -71,7 +71,7 @@ impl Truth {
         let validation = run.validation().expect("a validation");
         let under = chosen.and_then(|chosen| chosen.under.as_ref());
         let guarded = whole.or(chosen).map(|finalist| finalist.guarded.clone()).unwrap_or_default();
-        let guard = |cell: &Cell| guarded.iter().find(|guarded| guarded.name == cell.to_string());
+        let guard = |cell: &Cell| guarded.iter().find(|guarded| guarded.subject.cell() == Some(*cell));
         for round in validation.iter().map(|validation| &validation.round) {
             truth.cells.extend(round.cells.iter().map(|cell| cell.cell));
             for found in &round.cells {
