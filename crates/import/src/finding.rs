@@ -212,8 +212,8 @@ pub enum ImportError {
     /// Unpacking failed, perhaps after some rows.
     #[error("the gzip data is damaged, cut off or too large, and no part of the table is used: {0}")]
     Gzip(io::Error),
-    /// The header is not text: another kind of file, or not UTF-8.
-    #[error("this is no table: it is neither UTF-8 text nor gzip data; `iconv -f UTF-16 -t UTF-8` converts UTF-16")]
+    /// The header is not text: another kind of file, or another encoding.
+    #[error("this is no table: it is neither text in UTF-8 or UTF-16 nor gzip data")]
     NotText,
     /// The file is empty.
     #[error("the file is empty")]

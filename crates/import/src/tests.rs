@@ -252,10 +252,18 @@ fn tables_without_a_usable_row_are_refused() {
 
 #[test]
 fn what_is_no_text_is_refused() {
-    let utf16: Vec<u8> = "\u{feff}collective,x\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let xz = b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01".to_vec();
-    for bytes in [utf16, xz, vec![0; 100], packed(&packed(HEADER.as_bytes()))] {
+    for bytes in [xz, vec![0; 100], packed(&packed(HEADER.as_bytes()))] {
         assert!(matches!(read(bytes), Err(ImportError::NotText)));
+    }
+}
+
+#[test]
+fn text_in_utf16_is_read() {
+    let text = format!("\u{feff}{HEADER}bcast,0,2,1,1\r\n");
+    for to_bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(to_bytes).collect();
+        assert_eq!(read(bytes).expect("reads"), read(&text).expect("reads"));
     }
 }
 
