@@ -165,8 +165,8 @@ fn points(cells: &[CellPlan], reasons: impl Fn(Cell, Shared) -> Vec<String>) -> 
 fn sentences(forecast: &Forecast, budget: Budget, others: f64) -> Vec<String> {
     let total = Seconds(forecast.measuring.0 + others);
     let mut lines = vec![format!(
-        "It will take about {}: a rough estimate from calls of the default for {}. It may take half or twice as long, \
-         and longer if other programs use the processors.",
+        "It will take about {}: a rough estimate from calls of the default for {}. It may take half as long, up to four \
+         times as long where the default is the fastest, and longer if other programs use the processors.",
         total.rounded(),
         counted(forecast.timed.len(), "size"),
     )];

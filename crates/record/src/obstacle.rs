@@ -46,6 +46,9 @@ pub enum CellObstacle {
     /// Starting launches for each algorithm takes most of the time.
     #[error("{0}; raise --budget")]
     Starts(StartingCost),
+    /// Calls of its collective by default end the job, with this error.
+    #[error("its calls by default end the job: {0}")]
+    Default(String),
     /// None of the requested mock-ups is one of its collective.
     #[error("none of the mock-ups named is one of it")]
     NoMockup,

@@ -1,8 +1,10 @@
-//! Components whose calls end jobs: found before measuring, and left out, so that the rest can be measured.
+//! Components and collectives whose calls end jobs: found before measuring, and left out, so that the rest can be measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::competitor::{self, Competitor};
+use collrules_record::obstacle::CellObstacle;
+use collrules_record::plan::{CellPlan, Skipped};
 use collrules_record::settings::Settings;
 use collrules_record::{Candidate, Cell, Component, Plan, RunningComponent, Survey};
 use collrules_rules::Collective;
@@ -77,6 +79,43 @@ pub(crate) fn look_without<T>(
     Err(error)
 }
 
+/// Repeats a failed check for each collective by itself, and takes those that fail alone out of the plan. Fails if none is
+/// left.
+pub(crate) fn look_at_each<T>(
+    backend: &mut dyn Backend,
+    plan: &mut Plan,
+    error: RunnerError,
+    look: impl Fn(&mut dyn Backend, &[Cell]) -> Result<Vec<T>, RunnerError>,
+    session: &mut Session<'_>,
+) -> Result<Vec<T>, RunnerError> {
+    let collectives: BTreeSet<Collective> = plan.cells.iter().map(|planned| planned.cell.collective).collect();
+    if collectives.len() == 1 {
+        return Err(error);
+    }
+    let mut found = Vec::new();
+    for collective in collectives {
+        let (own, others): (Vec<CellPlan>, _) =
+            plan.cells.iter().cloned().partition(|planned| planned.cell.collective == collective);
+        let cells: Vec<Cell> = own.iter().map(|planned| planned.cell).collect();
+        match look(&mut *backend, &cells) {
+            Ok(theirs) => found.extend(theirs),
+            Err(error) if is_own(&error) => {
+                let why = CellObstacle::Default(error.to_string().lines().next().unwrap_or_default().to_owned());
+                session.say(&format!("left out: {collective}: {why}"));
+                plan.cells = others;
+                plan.skipped.extend(cells.into_iter().map(|cell| Skipped { cell, why: why.clone() }));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if plan.cells.is_empty() { Err(error) } else { Ok(found) }
+}
+
+/// Returns true for the failure of a job that nothing outside of it caused.
+pub(crate) fn is_own(error: &RunnerError) -> bool {
+    error.is_of_job() && !error.came_from_outside()
+}
+
 /// Describes a component whose calls end the job, with the settings that leave it out.
 fn describe_crashes(component: Component, leaving: &Settings, why: &str) -> String {
     let settings: Vec<String> = leaving.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -97,7 +136,7 @@ fn try_calls(backend: &mut dyn Backend, launch: &LaunchPlan) -> Result<Option<(C
         });
         match outcome {
             Ok(()) => return Ok(None),
-            Err(error) if !error.is_of_job() || error.came_from_outside() => return Err(error),
+            Err(error) if !is_own(&error) => return Err(error),
             Err(error) => failed = launch.cells.get(at).map(|planned| (planned.cell, error)),
         }
     }

@@ -28,23 +28,29 @@ pub(crate) fn find(
     release: Release,
     session: &mut Session<'_>,
 ) -> Result<Settings, WorkflowError> {
-    let cells: Vec<Cell> = plan.cells.iter().map(|planned| planned.cell).collect();
-    let look = |backend: &mut dyn Backend| {
-        running::find(backend, run.path(), &cells, release, &survey.components, &plan.placement)
+    let placement = plan.placement.clone();
+    let look = |backend: &mut dyn Backend, cells: &[Cell]| {
+        running::find(backend, run.path(), cells, release, &survey.components, &placement)
     };
     let mut pins = Settings::new();
-    let mut found = match look(&mut *backend) {
-        Err(error) if error.is_of_job() && !error.came_from_outside() => {
+    let cells = list_cells(plan);
+    let mut found = match look(&mut *backend, &cells) {
+        Err(error) if crashing::is_own(&error) => {
             let collectives = cells.iter().map(|cell| cell.collective).collect();
-            let (found, left) = crashing::look_without(backend, survey, &collectives, error, look, session)?;
-            pins.extend(left);
-            found
+            let look_again = |backend: &mut dyn Backend| look(backend, &cells);
+            match crashing::look_without(backend, survey, &collectives, error, look_again, session) {
+                Ok((found, left)) => {
+                    pins.extend(left);
+                    found
+                }
+                Err(error) => crashing::look_at_each(backend, plan, error, look, session)?,
+            }
         }
         found => found?,
     };
     pins.extend(crashing::leave_out(backend, plan, &found, session)?);
     if !pins.is_empty() {
-        found = look(&mut *backend)?;
+        found = look(&mut *backend, &list_cells(plan))?;
     }
     for running in found.iter().filter(|running| !running.without.is_empty()) {
         let RunningComponent { collective, ranks, by, .. } = running;
@@ -61,6 +67,10 @@ pub(crate) fn find(
         }
     }
     Ok(pins)
+}
+
+fn list_cells(plan: &Plan) -> Vec<Cell> {
+    plan.cells.iter().map(|planned| planned.cell).collect()
 }
 
 /// Adds HAN's own algorithms if its file can select them, and they are wanted.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use collrules_record::obstacle::CellObstacle;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::{Choice, Collective};
 use collrules_workflow::publish::Published;
@@ -49,6 +50,16 @@ fn a_collective_that_hangs_is_named_and_the_others_are_decided() {
         assert!(failed(&published).contains(&Candidate::Builtin));
         assert_eq!(confirmed.get(&HANGING).copied().unwrap_or_default(), 0);
     }
+}
+
+#[test]
+fn a_default_that_hangs_before_it_is_measured_is_left_out_alone() {
+    let (_, published, confirmed) = tune(Hang::Looked(HANGING));
+    assert_eq!(confirmed.get(&HANGING), None);
+    let skipped = published.manifest.unwrap().plan.skipped;
+    let hanging = skipped.iter().filter(|skipped| matches!(skipped.why, CellObstacle::Default(_)));
+    let collectives: Vec<Collective> = hanging.map(|skipped| skipped.cell.collective).collect();
+    assert!(collectives.len() > 20 && collectives.iter().all(|it| *it == HANGING), "{collectives:?}");
 }
 
 #[test]

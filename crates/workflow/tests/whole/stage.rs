@@ -53,6 +53,8 @@ pub(crate) enum Hang {
     Measured(Collective, Option<Candidate>),
     /// In fresh launches, with rules or without.
     Compared(Collective, bool),
+    /// When its component is looked for.
+    Looked(Collective),
 }
 
 /// Lets the time pass after which a silent job is ended.
@@ -210,6 +212,11 @@ impl Backend for Mortal {
         calls: &[Cell],
         without: &[Vec<Component>],
     ) -> Result<Vec<Vec<CallEnd>>, RunnerError> {
+        if let Some(Hang::Looked(collective)) = self.hang
+            && calls.iter().any(|call| call.collective == collective)
+        {
+            return Err(hang(&self.clock(), self.patience));
+        }
         self.cluster.probe_without(rules, calls, without)
     }
 
