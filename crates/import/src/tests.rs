@@ -326,3 +326,23 @@ fn the_summit_table_is_read_whole() {
         assert_eq!(table.timings.len(), 24_880);
     }
 }
+
+/// A unit of the column, of the option, or of all values: without any the time is not known.
+#[test]
+fn a_time_has_the_unit_of_its_value_or_of_its_column() {
+    let table = |time: [&str; 2]| {
+        let [first, second] = time;
+        format!("collective,algorithm_id,comm_size,message_bytes,latency\nbcast,0,2,1,{first}\nbcast,0,4,1,{second}\n")
+    };
+    let times = |text: &str| {
+        let times = read(text).map(|table| table.timings.iter().map(|it| it.times.mean.expect("a mean").0).collect());
+        times.map_err(|error| error.to_string())
+    };
+    assert_eq!(times(&table(["6.25us", "1.5 ms"])), Ok(vec![6.25e-6, 1.5e-3]));
+    assert_eq!(times(&table(["6.25 µs", "1e3ns"])).map(|times: Vec<f64>| times.len()), Ok(2));
+    for table in [table(["6.25us", "7.00"]), table(["6.25", "7.000"])] {
+        let error = times(&table).expect_err("the unit is unknown");
+        assert!(error.contains("the column latency has no unit"), "{error}");
+    }
+    assert_eq!(times(&table(["6.25us", "7.00 x"])), Ok(vec![6.25e-6]), "what is no unit is no time");
+}
