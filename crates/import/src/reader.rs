@@ -104,7 +104,13 @@ impl Reader<'_> {
             self.mark(line, format, mark, value);
             return Ok(());
         }
-        match may_be_header.then(|| Columns::find(content, self.options)).flatten() {
+        let found = may_be_header.then(|| Columns::find(content, self.options)).flatten();
+        // A comment about columns of a table is none of its headers, such as `# time (us)`.
+        let is_about = |found: &Result<Columns, _>| {
+            let count = found.as_ref().map_or(0, |columns| columns.columns.len());
+            is_comment && table.is_some_and(|table| table.columns.len() != count)
+        };
+        match found.filter(|found| !is_about(found)) {
             None if !is_comment => return self.row(line, content),
             None => {
                 if table.is_some_and(|table| self.output.rows > 0 && table.are_named(content)) {
@@ -112,10 +118,8 @@ impl Reader<'_> {
                     return Err(ImportError::doubtful(format!("{} {what}", short(content))));
                 }
             }
-            // Of tests that are not read, or a comment about the columns of a table, such as `# time (s)`.
-            Some(Err(_)) if self.output.passed.is_some() || is_comment && table.is_some() => {}
-            Some(Ok(columns))
-                if is_comment && table.is_some_and(|table| table.columns.len() != columns.columns.len()) => {}
+            // Of tests that are not read.
+            Some(Err(_)) if self.output.passed.is_some() => {}
             Some(columns) => self.header(columns?),
         }
         self.state(line, content);

@@ -346,3 +346,11 @@ fn a_time_has_the_unit_of_its_value_or_of_its_column() {
     }
     assert_eq!(times(&table(["6.25us", "7.00 x"])), Ok(vec![6.25e-6]), "what is no unit is no time");
 }
+
+/// Behind such a comment ranks were sizes.
+#[test]
+fn a_comment_with_other_columns_refuses_the_rows_behind_it() {
+    let comment = "# collective,algorithm_id,message_bytes,comm_size,avg_latency_us,note\n";
+    assert!(read(format!("{HEADER}bcast,0,2,64,1\n{comment}bcast,0,64,4,1\n")).is_err());
+    assert_eq!(lines(&rows("bcast,0,2,64,1\n# time (us)\nbcast,0,4,64,1\n")), [2, 4]);
+}
