@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::plan::{PatternPlan, Plan};
+use collrules_record::plan::{CellPlan, PatternPlan, Plan};
 use collrules_record::rundir::JournalEntry;
 use collrules_record::sample::{EndReason, EndedPoint, Row, Sample};
 use collrules_record::units::{Ranks, Seconds};
@@ -285,6 +285,12 @@ impl Ledger {
     fn takes_too_long(&self, collective: Collective) -> bool {
         let lost = self.lost.get(&collective).copied().unwrap_or_default();
         self.plan.budget().is_some_and(|budget| lost > FAILING * budget.0)
+    }
+
+    /// Returns true if nothing is left to measure, since failures of all collectives took too much of the budget.
+    pub(super) fn has_lost_all(&self) -> bool {
+        let lost = |planned: &CellPlan| self.takes_too_long(planned.cell.collective);
+        self.plan.patterns.is_empty() && self.plan.cells.iter().all(lost)
     }
 
     /// Seconds that the budget has left; none without a budget.

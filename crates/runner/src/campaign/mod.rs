@@ -124,6 +124,7 @@ pub fn measure(
         ledger.cut(planned, lost);
         let failing = place.and_then(|(index, _)| Some(plan.cells.get(index)?.cell.collective));
         let too_many = failing.filter(|collective| ledger.lose(*collective, lost));
+        let is_unknown = matches!(cause, FailureCause::Nobody { .. });
         let left_out = match cause {
             FailureCause::Culprit { cell, candidate, why } => {
                 // Something was learnt, and there are only so many candidates.
@@ -157,7 +158,9 @@ pub fn measure(
             watch(&launch, &Notice::LeftOut(row));
         }
         too_many.iter().for_each(|collective| watch(&launch, &Notice::TooManyFailures(*collective)));
-        if fruitless >= FRUITLESS || failures > policy.failures {
+        // A node may have vanished: a later job measures the rest of the grid.
+        let is_lost = first == 0 && is_unknown && ledger.has_lost_all();
+        if is_lost || fruitless >= FRUITLESS || failures > policy.failures {
             return Err(RunnerError::GaveUp { failures, last: Box::new(error) });
         }
     }
