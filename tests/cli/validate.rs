@@ -151,7 +151,7 @@ fn a_terrible_file_is_found_and_repaired_on_a_real_machine() {
             command.env("OMPI_MCA_coll_tuned_dynamic_rules_filename", &rules);
             let ran = Ran::from(command.output().unwrap());
             let found = verdicts(&validation(&out));
-            assert_ne!(found[&(4, 1 << 20)], Outcome::Faster, "{}: {}", mpi.version, ran.stdout);
+            assert_ne!(found.get(&(4, 1 << 20)), Some(&Outcome::Faster), "{}: {}", mpi.version, ran.stdout);
             let found = validation(&out).loses();
             assert_eq!(ran.code, Some(if found { 8 } else { 0 }), "{}: {}", mpi.version, ran.stdout);
             found
