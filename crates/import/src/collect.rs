@@ -108,9 +108,12 @@ impl Importer {
     /// A file that cannot be used is a finding, not an error: others may be.
     pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> bool {
         self.add_file(file, parts, bytes).unwrap_or_else(|why| {
-            let (line, why) = why.split();
+            let (line, what) = match why {
+                ImportError::Doubtful { line, what } => (line, what),
+                other => (None, other.to_string()),
+            };
             let timings = std::mem::take(&mut self.refused);
-            let finding = Finding::new(FindingCode::UnusableFile, why.to_string()).of_timings(timings);
+            let finding = Finding::new(FindingCode::UnusableFile, what).of_timings(timings);
             self.report(file, Finding { line, ..finding });
             false
         })
@@ -125,13 +128,11 @@ impl Importer {
         let (described, directories) = described.unwrap_or_default();
         let mut name = names::facts(parts, release);
         name.facts = described.or(name.facts);
-        // A table need not have what the name or the options say.
-        let facts = self.options.facts.clone().or(name.facts.clone());
         if let Some(library) = name.library {
             self.pass_over(file, &format!("its path names {library}, whose algorithms are not those of Open MPI"));
             return Ok(false);
         }
-        let mut parsed = reader::read(&text, &Options { facts, ..self.options.clone() })?;
+        let mut parsed = reader::read(&text, &self.options)?;
         let mut of_path = statement::read(1, &parts.join("/").replace('_', " "), &[]);
         of_path.retain(|statement| matches!(statement.fact, Stated::Version(_)));
         parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
@@ -175,46 +176,43 @@ impl Importer {
     /// Takes the timings of a file, with the facts of its name and of the user.
     fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
         let Parsed { outputs, banners, mut findings, .. } = parsed;
-        self.refused = outputs.iter().map(|output| output.raws.len()).sum::<usize>()
-            + findings.iter().map(|finding| finding.timings).sum::<usize>();
+        let count: usize = outputs.iter().map(|output| output.raws.len()).sum();
+        self.refused = count + findings.iter().map(|finding| finding.timings).sum::<usize>();
         let (mut timings, mut notes) = (Vec::new(), BTreeSet::new());
         let is_average = self.options.time == Some(Statistic::RankAverage);
-        // Rows without use, with the first one's line and their number.
-        let mut unused: BTreeMap<(FindingCode, String), (u64, usize)> = BTreeMap::new();
+        // Rows without use, with the first one's line, if they are not all, and their number.
+        let mut unused: BTreeMap<(FindingCode, String), (Option<u64>, usize)> = BTreeMap::new();
         for output in &outputs {
             self.compare_installations(&output.stated)?;
             for rows in output.raws.chunk_by(|a, b| a.facts == b.facts) {
                 let content = &rows[0].facts;
                 let completed = self.complete(content, &output.stated, name);
                 if let Ok((subject, note)) = &completed {
-                    let (columns, release) = (output.columns.as_ref(), self.options.release);
+                    let (columns, release) = (output.columns.as_deref(), self.options.release);
                     let assumed = Assumed { subject, content, columns, release };
                     findings.extend(statement::compare(&output.stated, &assumed)?);
                     let mut named = rows.iter().filter_map(|raw| Some((raw.line, raw.name.as_deref()?)));
                     named.try_for_each(|(line, name)| assumed.compare_name(line, name))?;
                     notes.extend(note.clone());
                 }
+                let is_whole = completed.is_err() && rows.len() == count;
                 for raw in rows {
-                    let timing = match &completed {
-                        Ok((subject, _)) => self.timing(raw, subject),
-                        Err(why) if content.algorithm.is_some() => Err((FindingCode::BadRow, why.clone())),
-                        Err(why) => Err((FindingCode::UnusableFile, why.clone())),
-                    };
-                    match timing {
+                    match completed.as_ref().map_err(Clone::clone).and_then(|(subject, _)| self.timing(raw, subject)) {
                         Ok(timing) => {
                             let faults = timing::check(&timing, (raw.step, raw.calls), is_average);
                             faults.map_err(|why| why.at(raw.line))?;
                             timings.push(timing);
                         }
-                        Err(unusable) => unused.entry(unusable).or_insert((raw.line, 0)).1 += 1,
+                        Err(unusable) => unused.entry(unusable).or_insert(((!is_whole).then_some(raw.line), 0)).1 += 1,
                     }
                 }
             }
         }
         timing::check_order(&timings)?;
-        findings.extend(
-            unused.into_iter().map(|((code, what), (line, count))| Finding::new(code, what).at(line).of_timings(count)),
-        );
+        findings.extend(unused.into_iter().map(|((code, what), (line, count))| {
+            let finding = Finding::new(code, what).of_timings(count);
+            Finding { line, ..finding }
+        }));
         let given = self.options.facts.options().join(" and ");
         if banners.len() > 1 && !given.is_empty() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
@@ -249,8 +247,10 @@ impl Importer {
         content: &Facts,
         stated: impl IntoIterator<Item = &'a Statement>,
         name: &PathFacts,
-    ) -> Result<(CompleteFacts, Option<String>), String> {
-        let (facts, note) = combine(&self.options.facts, content, &name.facts, self.options.release)?;
+    ) -> Result<(CompleteFacts, Option<String>), (FindingCode, String)> {
+        let code = if content.algorithm.is_some() { FindingCode::BadRow } else { FindingCode::UnusableFile };
+        let combined = combine(&self.options.facts, content, &name.facts, self.options.release);
+        let (facts, note) = combined.map_err(|why| (code, why))?;
         let Facts { collective, ranks, algorithm, launch } = facts.or(statement::supplied(stated));
         if let (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) =
             (collective, ranks, &algorithm)
@@ -266,16 +266,23 @@ impl Importer {
         let lacks: Vec<&str> = lacks.into_iter().filter_map(|(lacks, what)| lacks.then_some(what)).collect();
         let unread = note.or(name.unread.clone()).map_or(String::new(), |why| format!("; {why}"));
         let lacks = lacks.join(", nor ");
-        Err(format!(
-            "neither the content nor the file name says {lacks}{unread}; --name-pattern says how to read names"
-        ))
+        let what = format!(
+            "neither the content nor the file name says {lacks}{unread}; --name-pattern says how to read names, and \
+             tables can have columns collective, comm_size and algorithm_id"
+        );
+        Err((FindingCode::UnusableFile, what))
     }
 
     /// The timing of a row, or the reason why it is not used.
     fn timing(&self, raw: &Raw, facts: &CompleteFacts) -> Result<Imported, (FindingCode, String)> {
-        let cell = facts.cell(raw.size).map_err(|why| (FindingCode::UnusableFile, why.to_owned()))?;
+        let code = if raw.size.printed.is_none() { FindingCode::BadRow } else { FindingCode::UnusableFile };
+        let cell = facts.cell(raw.size).map_err(|why| (code, why.to_owned()))?;
         if cell.collective.has_sizes() && cell.bytes == Bytes(0) {
             return Err((FindingCode::NoData, "no data, for which no algorithm runs".to_owned()));
+        }
+        if ![0, cell.ranks.0].contains(&raw.processes) {
+            let what = format!("{} of {} processes of this call have a row", raw.processes, cell.ranks);
+            return Err((FindingCode::BadRow, what));
         }
         let Raw { line, round, times, is_median, is_on_device, .. } = *raw;
         let CompleteFacts { candidate, launch, .. } = *facts;
@@ -306,7 +313,7 @@ impl Importer {
         if options.pattern.is_some() && !matched {
             let what = "no file has a name as --name-pattern describes it; a pattern has to match the end of the path, with \
                         its directories and its ending";
-            return Err(ImportError::Doubtful(what.to_owned()));
+            return Err(ImportError::doubtful(what));
         }
         let first = |is_on_device| {
             let first = timings.iter().find(|timing| timing.is_on_device == is_on_device)?;
@@ -376,22 +383,17 @@ fn named_default(file: &str, release: Release) -> Option<Collective> {
 /// The statistic of an import: of the slowest rank if all timings have it, unless the user wants another.
 fn statistic(timings: &[Imported], wanted: Option<Statistic>) -> Result<Statistic, ImportError> {
     let is_whole = |statistic| timings.iter().all(|timing| timing.time(statistic).is_some());
-    let slowest = match wanted {
-        Some(wanted) => wanted != Statistic::RankAverage,
-        None => is_whole(Statistic::SlowestRankSummary),
-    };
-    let statistic = if slowest { Statistic::SlowestRankSummary } else { Statistic::RankAverage };
+    let is_slowest = is_whole(Statistic::SlowestRankSummary);
+    let usual = if is_slowest { Statistic::SlowestRankSummary } else { Statistic::RankAverage };
+    let statistic = wanted.unwrap_or(usual);
     let medians = timings.iter().filter(|timing| timing.is_median).count();
     let mixed = |what: &str| Err(ImportError::Mixed(format!("some {what}")));
     match wanted {
-        _ if !slowest && medians > 0 && medians < timings.len() => {
+        _ if statistic == Statistic::RankAverage && medians > 0 && medians < timings.len() => {
             mixed("times are medians over calls and others are means")
         }
         _ if is_whole(statistic) => Ok(statistic),
         None => mixed("timings are of the slowest rank and others are averaged over ranks"),
-        Some(_) => {
-            let what = "not every timing has the time that --time names; import the files that have it separately";
-            Err(ImportError::Doubtful(what.to_owned()))
-        }
+        Some(_) => mixed("timings have the time that --time names and others have not"),
     }
 }

@@ -1,11 +1,9 @@
 //! Columns of tables: their names in all spellings, their units, and how lines divide into them.
 
 use collrules_record::findings::Statistic;
-use collrules_rules::{Collective, names};
+use collrules_rules::names;
 
-use crate::facts::Facts;
 use crate::finding::ImportError;
-use crate::group::group;
 use crate::options::Options;
 
 names! {
@@ -65,8 +63,8 @@ pub(super) enum TableFormat {
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) role: Option<Role>,
-    /// Units of a time in a second.
-    pub(super) per_second: f64,
+    /// Units of a time in a second, if the name or an option says so.
+    pub(super) per_second: Option<f64>,
     /// The algorithm that all times of the column are about.
     pub(super) algorithm: Option<String>,
 }
@@ -82,80 +80,62 @@ pub(super) struct Columns {
 const FOREIGN: [&str; 4] = ["algbw", "busbw", "redop", "elem_count"];
 
 impl Columns {
-    /// The columns, if a line is a header, which need not name given facts, unit and statistic.
+    /// The columns, if a line is a header, which need not name a given unit and statistic.
     pub(super) fn find(line: &str, given: &Options) -> Option<Result<Self, ImportError>> {
         let (layout, names) = split_header(line)?;
-        let named = || names.iter().map(|name| Column::named(name)).collect();
-        let columns = match layout {
+        let named = names.iter().map(|name| Column::named(name)).collect();
+        let mut columns = match layout {
             TableFormat::Algorithms => algorithm_columns(&names),
-            TableFormat::Words if names.iter().any(|name| name == "test") => reprompi_columns(named()),
-            _ => with_one_time(named(), matches!(layout, TableFormat::Delimited(_)), given.time),
+            TableFormat::Words if names.iter().any(|name| name == "test") => reprompi_columns(named),
+            _ => with_one_time(named, matches!(layout, TableFormat::Delimited(_)), given.time),
         };
-        let mut columns = Self { layout, columns };
-        Some(columns.complete(line, given).map(|()| columns))
+        columns.iter_mut().for_each(|column| column.per_second = column.per_second.or(given.per_second));
+        let columns = Self { layout, columns };
+        Some(columns.check(line).map(|()| columns))
     }
 
-    /// Checks that the columns are there, each once, with units.
-    fn complete(&mut self, line: &str, given: &Options) -> Result<(), ImportError> {
-        if line.contains(['\0', '\u{fffd}']) {
+    /// Checks that columns mean one thing each, and that one of them is a time.
+    fn check(&self, line: &str) -> Result<(), ImportError> {
+        if line.contains('\u{fffd}') {
             return Err(ImportError::NotText);
         }
-        if self.layout == TableFormat::Algorithms {
-            return Ok(());
-        }
-        let is_foreign = |column: &Column| FOREIGN.iter().any(|foreign| contains_name(&column.name, foreign));
-        for column @ Column { name, .. } in &self.columns {
+        let is_foreign = |name: &str| FOREIGN.iter().any(|foreign| contains_name(name, foreign));
+        let is_repeated = |column: &Column| {
+            let may_be = [None, Some(Role::Spread), Some(Role::Parameter)].contains(&column.role);
+            !may_be && self.columns.iter().filter(|other| other.role == column.role).count() > 1
+        };
+        for column in self.columns.iter().filter(|_| self.layout != TableFormat::Algorithms) {
             let what = match column {
                 _ if column.is_size_in_units() => {
                     "is not in bytes; name it message_bytes, and write 4096 or 4K for 4 KiB"
                 }
-                _ if self.has(Role::Collective) || !is_foreign(column) => continue,
-                _ => "is of another kind of benchmark, and nothing says what its sizes and times are",
+                _ if !self.has(Role::Collective) && is_foreign(&column.name) => {
+                    "is of another kind of benchmark, and nothing says what its sizes and times are"
+                }
+                _ if is_repeated(column) => "means the same as another one",
+                _ => continue,
             };
-            return Err(ImportError::Doubtful(format!("the column {name} {what}: {}", short(line))));
+            return Err(ImportError::doubtful(format!("the column {} {what}: {}", column.name, short(line))));
         }
-        let roles = self.columns.iter().filter_map(|column| column.role);
-        for (role, columns) in group(roles, |role| *role) {
-            if columns.len() > 1 && ![Role::Spread, Role::Parameter].contains(&role) {
-                let what = format!("the header has the column {role} more than once: {}", short(line));
-                return Err(ImportError::Doubtful(what));
-            }
+        if [Role::Mean, Role::Median, Role::Max, Role::End].into_iter().any(|role| self.has(role)) {
+            return Ok(());
         }
-        for column in self.columns.iter_mut().filter(|column| column.is_time() && column.per_second == 0.0) {
-            let name = &column.name;
-            let no_unit =
-                || format!("the column {name} has no unit; name it {name}_us (or _ms, _s, _ns), or give --unit");
-            column.per_second = given.per_second.ok_or_else(|| ImportError::Doubtful(no_unit()))?;
-        }
-        let lacks = |roles: &[Role]| !roles.iter().any(|role| self.has(*role));
-        let Facts { collective, ranks, algorithm, .. } = &given.facts;
-        let is_table = self.is_table();
-        let lacks_algorithm = lacks(&ALGORITHMS) && lacks(&[Role::Component]);
-        let missing = [
-            (Role::Collective, is_table && collective.is_none() && lacks(&[Role::Collective])),
-            (Role::AlgorithmId, is_table && algorithm.is_none() && lacks_algorithm),
-            (Role::Ranks, is_table && ranks.is_none() && lacks(&[Role::Ranks])),
-            // A table of barriers alone has no sizes.
-            (Role::Bytes, is_table && collective.is_none_or(Collective::has_sizes) && lacks(&SIZES)),
-            (Role::Mean, lacks(&[Role::Mean, Role::Median, Role::Max, Role::End])),
-        ];
-        let missing: Vec<Role> = missing.into_iter().filter_map(|(role, lacks)| lacks.then_some(role)).collect();
-        let maximum = self.columns.iter().map(|column| &column.name).find(|name| is_maximum(&words(name)));
-        match (&missing[..], maximum) {
-            ([], _) => Ok(()),
-            // Rows may all be of barriers.
-            ([Role::Bytes], _) if self.has(Role::Collective) => Ok(()),
-            ([Role::Mean], Some(name)) => Err(ImportError::Doubtful(format!(
+        let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
+        Err(ImportError::doubtful(match names.iter().find(|name| is_maximum(&words(name))) {
+            Some(name) => format!(
                 "nothing says whether the column {name} is the maximum over ranks or over calls, and there is no median \
                  or mean; --time slowest says that it is the time of the slowest rank",
-            ))),
-            _ => {
-                let missing: Vec<&str> = missing.iter().map(|role| role.name()).collect();
-                let found: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
-                let (missing, found) = (missing.join(", "), found.join(", "));
-                Err(ImportError::Doubtful(format!("the header lacks {missing}; it has {found}")))
-            }
-        }
+            ),
+            None => format!("the header lacks a time such as {}; it has {}", Role::Mean, names.join(", ")),
+        }))
+    }
+
+    /// The first column whose time on a row has a unit neither there nor in the header.
+    pub(super) fn without_unit(&self, fields: &[String]) -> Option<&Column> {
+        let is_bare = |text: &str| text.trim().parse::<f64>().is_ok();
+        let times =
+            self.columns.iter().zip(fields).filter(|(column, _)| column.is_time() && column.per_second.is_none());
+        times.into_iter().find_map(|(column, text)| is_bare(text).then_some(column))
     }
 
     /// Returns true if a character stands between fields, as in tables that people make.
@@ -237,17 +217,16 @@ impl Column {
         let words = words(name);
         let (last, others) = words.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
         let in_bytes = || plain_role(others).filter(|role| last == "b" && SIZES.contains(role));
-        let found = plain_role(&words).or_else(in_bytes).map(|role| (role, 0.0));
+        let found = plain_role(&words).or_else(in_bytes).map(|role| (role, None));
         // `time_us`, and `time_us_mean`, where a single letter may be anything.
         let timed = || {
             let place =
                 words.iter().rposition(|word| (word == last || word.len() > 1) && per_second(word).is_some())?;
             let others: Vec<String> = [&words[..place], &words[place + 1..]].concat();
-            Some((time_role(&others)?, per_second(&words[place])?))
+            Some((time_role(&others)?, per_second(&words[place])))
         };
-        let found = found.or_else(timed).or_else(|| Some((time_role(&words)?, 0.0)));
-        let (role, per_second) = found.map_or((None, 0.0), |(role, per_second)| (Some(role), per_second));
-        Self { name: name.trim().to_lowercase(), role, per_second, algorithm: None }
+        let (role, per_second) = found.or_else(timed).or_else(|| Some((time_role(&words)?, None))).unzip();
+        Self { name: name.trim().to_lowercase(), role, per_second: per_second.flatten(), algorithm: None }
     }
 
     /// Returns true for the names of sizes in other units than bytes, such as `Size (KiB)` and `msg_size_kb`.
@@ -305,7 +284,7 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let is_table = |names: &[String]| {
         let named: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();
         let sized = named.iter().any(|column| column.role == Some(Role::Bytes));
-        let is_time = |column: &Column| column.is_time() && (sized || column.per_second > 0.0);
+        let is_time = |column: &Column| column.is_time() && (sized || column.per_second.is_some());
         let is_rate = |column: &Column| sized && column.name.contains("bandwidth");
         is_comment && named.iter().any(|column| is_time(column) || is_rate(column))
     };
@@ -327,7 +306,7 @@ fn algorithm_columns(names: &[String]) -> Vec<Column> {
             (_, "Speedup") => (None, None),
             (_, algorithm) => (Some(Role::Mean), Some(algorithm.to_owned())),
         };
-        Column { name: name.clone(), role, per_second: 1e6, algorithm }
+        Column { name: name.clone(), role, per_second: Some(1e6), algorithm }
     };
     names.iter().enumerate().map(column).collect()
 }
@@ -340,7 +319,7 @@ fn reprompi_columns(mut columns: Vec<Column>) -> Vec<Column> {
     }
     let place = |name: &&str| columns.iter().position(|column| column.name == *name);
     if let Some(place) = ["runtime_sec", "median_sec", "mean_sec"].iter().find_map(place) {
-        (columns[place].role, columns[place].per_second) = (Some(Max), 1.0);
+        (columns[place].role, columns[place].per_second) = (Some(Max), Some(1.0));
     }
     columns
 }
@@ -523,7 +502,7 @@ mod tests {
             ("ALGO_NAME", Role::Algorithm, 0.0),
         ] {
             let column = Column::named(header);
-            assert_eq!((column.role, column.per_second), (Some(role), per_second), "{header}");
+            assert_eq!((column.role, column.per_second.unwrap_or(0.0)), (Some(role), per_second), "{header}");
         }
         for header in [
             "std_us",

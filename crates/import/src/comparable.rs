@@ -77,8 +77,8 @@ pub(super) fn settle(
         }
         let lines: Vec<String> = rows.iter().map(&line).collect();
         let mut what = format!(
-            "lines {} contradict each other about {cell}, {candidate}, and none is used; repeated measurements need a \
-             number in a column `launch` (starts of mpirun) or `nrep` (calls of one start)",
+            "lines {} contradict each other about {cell}, {candidate}, and none is used; number repetitions in a column \
+             `launch` (starts of mpirun) or `nrep` (calls of one start), and times of single ranks in a column `rank`",
             some(&lines, NAMED_LINES),
         );
         if candidate == Candidate::Builtin && rows.iter().any(|row| row.source != first.source) {

@@ -44,6 +44,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(String, Vec<Finding>), ImportError
     } else {
         bytes.to_vec()
     };
+    text = from_utf16(&text).unwrap_or(text);
     if text.starts_with(BYTE_ORDER_MARK) {
         text.drain(..BYTE_ORDER_MARK.len());
     }
@@ -56,13 +57,25 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(String, Vec<Finding>), ImportError
     }
     let unfinished = cut_unfinished(&mut text);
     // Names and warnings may be in any encoding; numbers are ASCII.
-    let lossy = String::from_utf8_lossy(&text);
-    let (prefix, text) = without_prefix(&plain(&lossy));
-    let prefix = prefix.map(|prefix| {
+    let text = plain(&String::from_utf8_lossy(&text));
+    let mut findings = Vec::from_iter(unfinished);
+    let stripped = without_prefix(&text).map(|(prefix, stripped)| {
         let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
-        Finding::new(FindingCode::StrayLines, what)
+        findings.push(Finding::new(FindingCode::StrayLines, what));
+        stripped
     });
-    Ok((text, unfinished.into_iter().chain(prefix).collect()))
+    Ok((stripped.unwrap_or(text), findings))
+}
+
+/// The text in UTF-8, if it begins with a byte order mark of UTF-16, as spreadsheets write it.
+fn from_utf16(bytes: &[u8]) -> Option<Vec<u8>> {
+    let unit: fn([u8; 2]) -> u16 = match bytes.get(..2)? {
+        [0xff, 0xfe] => u16::from_le_bytes,
+        [0xfe, 0xff] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+    Some(String::from_utf16_lossy(&units).into_bytes())
 }
 
 /// A text as a terminal shows it: without colours, and of lines that were overwritten the last text.
@@ -73,23 +86,14 @@ fn plain(text: &str) -> String {
     COLOUR.replace_all(text, "").split('\n').map(last).collect::<Vec<_>>().join("\n")
 }
 
-/// A text without a prefix that all of its lines have, such as `[1,0]<stdout>:`, `0: `, a time or `> `, and the first
-/// line's prefix. Prefixes may differ in their digits. They are recognized in front of the first `#`.
-fn without_prefix(text: &str) -> (Option<String>, String) {
-    let shape =
-        |text: &str| text.chars().map(|sign| if sign.is_ascii_digit() { '0' } else { sign }).collect::<String>();
-    let found = text.lines().find_map(|line| line.split_once('#')).map(|(prefix, _)| prefix.trim_end());
-    let stripped = found.filter(|prefix| !prefix.is_empty()).and_then(|prefix| {
-        let own = shape(prefix);
-        let rest = |line: &str| {
-            let begin = line.get(..own.len()).filter(|begin| shape(begin) == own);
-            begin
-                .map(|_| line[own.len()..].to_owned() + "\n")
-                .or_else(|| line.trim().is_empty().then(|| "\n".to_owned()))
-        };
-        Some((Some(prefix.trim().to_owned()), text.lines().map(rest).collect::<Option<String>>()?))
-    });
-    stripped.unwrap_or_else(|| (None, text.to_owned()))
+/// A prefix that all lines have, such as `[1,0]<stdout>:`, `0: `, a time or `> `, as it is on the first line, and the text
+/// without it. Prefixes may differ in their digits. They are recognized in front of the first `#`.
+fn without_prefix(text: &str) -> Option<(&str, String)> {
+    let (prefix, _) = text.lines().find_map(|line| line.split_once('#'))?;
+    let form = regex::escape(prefix.trim_end()).replace(|sign: char| sign.is_ascii_digit(), "[0-9]");
+    let form = Regex::new(&format!(r"^(?:{form}|\s*$)")).ok().filter(|_| !form.is_empty())?;
+    let is_whole = text.lines().all(|line| form.is_match(line));
+    is_whole.then(|| (prefix.trim(), text.lines().map(|line| form.replace(line, "").into_owned() + "\n").collect()))
 }
 
 /// Cuts off a last line that has no line end: the file may have been cut off within it, and `70` may have been `7000`.

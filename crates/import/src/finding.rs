@@ -212,8 +212,8 @@ pub enum ImportError {
     /// Unpacking failed, perhaps after some rows.
     #[error("the gzip data is damaged, cut off or too large, and no part of the table is used: {0}")]
     Gzip(io::Error),
-    /// The header is not text: another kind of file, or not UTF-8.
-    #[error("this is no table: it is neither UTF-8 text nor gzip data; `iconv -f UTF-16 -t UTF-8` converts UTF-16")]
+    /// The header is not text: another kind of file, or another encoding.
+    #[error("this is no table: it is neither text in UTF-8 or UTF-16 nor gzip data")]
     NotText,
     /// The file is empty.
     #[error("the file is empty")]
@@ -228,15 +228,12 @@ pub enum ImportError {
     #[error("it has no timings")]
     NoTimings,
     /// A header, a line or a value leaves in doubt what all timings of the file mean.
-    #[error("{0}")]
-    Doubtful(String),
-    /// An error at a line.
-    #[error("line {line}: {cause}")]
-    At {
-        /// The line.
-        line: u64,
-        /// The error.
-        cause: Box<ImportError>,
+    #[error("{}{what}", line.map_or(String::new(), |line| format!("line {line}: ")))]
+    Doubtful {
+        /// The line, unless it is the first.
+        line: Option<u64>,
+        /// The doubt.
+        what: String,
     },
     /// Times of two kinds.
     #[error("{0}, and they cannot be compared; import them separately")]
@@ -258,16 +255,15 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// Adds the line, unless it is the first.
-    pub(super) fn at(self, line: u64) -> Self {
-        if line == 1 { self } else { Self::At { line, cause: Box::new(self) } }
+    pub(super) fn doubtful(what: impl Into<String>) -> Self {
+        Self::Doubtful { line: None, what: what.into() }
     }
 
-    /// The line, if there is one, and the error.
-    pub(super) fn split(self) -> (Option<u64>, Self) {
+    /// Adds the line, unless it is the first.
+    pub(super) fn at(self, line: u64) -> Self {
         match self {
-            Self::At { line, cause } => (Some(line), *cause),
-            other => (None, other),
+            Self::Doubtful { line: None, what } if line > 1 => Self::Doubtful { line: Some(line), what },
+            other => other,
         }
     }
 }

@@ -3,7 +3,10 @@
 //! Message sizes are those of [`collrules_rules::metric`]. Programs print other sizes in the two reduce-scatters alone,
 //! so [`Meaning`] is about these; the guide has the same table, with sources.
 
+use std::sync::LazyLock;
+
 use collrules_rules::{Collective, names};
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use collrules_record::units::{Bytes, Ranks};
@@ -51,42 +54,35 @@ pub(super) enum HeaderLine {
     Algorithm,
 }
 
-/// The beginnings of lines. The part in front of `|` belongs to the mark, the rest to its value.
-const MARKS: [(&str, ImportFormat, HeaderLine); 13] = [
-    ("# OSU |", ImportFormat::Osu, HeaderLine::Test),
-    ("# collrules |", ImportFormat::Osu, HeaderLine::Test),
-    ("# |MPI ", ImportFormat::Osu, HeaderLine::NamelessTest),
-    ("# Datatype:|", ImportFormat::Osu, HeaderLine::Datatype),
-    ("#    Intel(R) MPI Benchmarks |", ImportFormat::Imb, HeaderLine::Program),
-    ("#    Intel (R) MPI Benchmark|", ImportFormat::Imb, HeaderLine::Program),
-    ("# Benchmarking |", ImportFormat::Imb, HeaderLine::Test),
-    ("# #processes =|", ImportFormat::Imb, HeaderLine::Ranks),
-    ("# processes =|", ImportFormat::Imb, HeaderLine::Ranks),
-    ("#Command-line arguments|", ImportFormat::Reprompi, HeaderLine::Program),
-    ("#@nprocs=|", ImportFormat::Reprompi, HeaderLine::Ranks),
-    ("#@datatype_size_bytes=|", ImportFormat::Reprompi, HeaderLine::Element),
+/// Forms of lines, each with the value in a group.
+const MARKS: [(ImportFormat, HeaderLine, &str); 13] = [
+    (ImportFormat::Osu, HeaderLine::Test, r"^# (?:OSU|collrules) (.*)"),
+    // Other lines of the kind `# MPI Version : 3.1` name no test.
+    (ImportFormat::Osu, HeaderLine::NamelessTest, r"^# (MPI .*Test.*)"),
+    (ImportFormat::Osu, HeaderLine::Datatype, r"^# Datatype:(.*)"),
+    (ImportFormat::Osu, HeaderLine::WrongData, r"^(.*VALIDATION ERROR.*)"),
+    (ImportFormat::Imb, HeaderLine::Program, r"^#    Intel ?\(R\) MPI Benchmark(.*)"),
+    (ImportFormat::Imb, HeaderLine::Test, r"^# Benchmarking (.*)"),
+    (ImportFormat::Imb, HeaderLine::Ranks, r"^# #?processes =(.*)"),
+    (ImportFormat::Imb, HeaderLine::Groups, r"^#(.* groups of .*)"),
+    // With -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
+    (ImportFormat::Imb, HeaderLine::WrongData, r"^(.*: Error .*,size =.*,sample #.*)"),
+    (ImportFormat::Reprompi, HeaderLine::Program, r"^#Command-line arguments(.*)"),
+    (ImportFormat::Reprompi, HeaderLine::Ranks, r"^#@nprocs=(.*)"),
+    (ImportFormat::Reprompi, HeaderLine::Element, r"^#@datatype_size_bytes=(.*)"),
     // PGMPITuneLib, at the end of the output of any benchmark, with the bytes of one rank.
-    ("#@pgmpi alg |MPI_", ImportFormat::Reprompi, HeaderLine::Algorithm),
+    (ImportFormat::Reprompi, HeaderLine::Algorithm, r"^#@pgmpi alg (MPI_.*)"),
 ];
+
+static EXPRESSIONS: LazyLock<[Regex; MARKS.len()]> =
+    LazyLock::new(|| MARKS.map(|(_, _, form)| Regex::new(form).expect("an expression that a test compiles")));
 
 /// The mark of a line, and its value.
 pub(super) fn mark(line: &str) -> Option<(ImportFormat, HeaderLine, &str)> {
-    if line.contains("VALIDATION ERROR") {
-        return Some((ImportFormat::Osu, HeaderLine::WrongData, line));
-    }
-    // Of IMB with -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
-    if line.contains(": Error ") && line.contains(",size =") && line.contains(",sample #") {
-        return Some((ImportFormat::Imb, HeaderLine::WrongData, line));
-    }
-    if line.starts_with('#') && line.contains(" groups of ") {
-        return Some((ImportFormat::Imb, HeaderLine::Groups, line));
-    }
-    MARKS.iter().find_map(|(begin, format, mark)| {
-        let (own, value) = begin.split_once('|')?;
-        let rest = line.strip_prefix(own).filter(|rest| rest.starts_with(value))?;
-        // Other lines of the kind `# MPI Version : 3.1` name no test.
-        let is_test = *mark != HeaderLine::NamelessTest || rest.contains(" Test");
-        is_test.then(|| (*format, *mark, rest.trim()))
+    // No other line is one; most lines are rows.
+    let may_be = line.starts_with('#') || line.contains("ERROR") || line.contains(": Error ");
+    EXPRESSIONS.iter().zip(&MARKS).filter(|_| may_be).find_map(|(expression, (format, mark, _))| {
+        Some((*format, *mark, expression.captures(line)?.get(1)?.as_str().trim()))
     })
 }
 
@@ -132,19 +128,22 @@ impl Meaning {
 /// A printed size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
-    pub(super) printed: u64,
+    pub(super) printed: Option<u64>,
     pub(super) meaning: Meaning,
-    /// Bytes of an element: ranks have whole numbers of them.
-    pub(super) element: u64,
+    /// Bytes of an element, if the output says so: ranks have whole numbers of them.
+    pub(super) element: Option<u64>,
 }
 
 impl Size {
     /// The message size of a call, or why it is unknown.
     pub(super) fn message(self, collective: Collective, ranks: Ranks) -> Result<Bytes, &'static str> {
         let Self { printed, meaning, element } = self;
-        let ranks = u64::from(ranks.0);
+        let (ranks, element) = (u64::from(ranks.0), element.unwrap_or(1));
+        if !collective.has_sizes() {
+            return Ok(Bytes(0));
+        }
+        let printed = printed.ok_or("there is no column message_bytes, and this collective has sizes")?;
         match (meaning, collective) {
-            _ if !collective.has_sizes() => Ok(Bytes(0)),
             (Meaning::Whole, Collective::ReduceScatterBlock) => Ok(Bytes(printed / element / ranks * element)),
             (Meaning::PerRank, Collective::ReduceScatter) => {
                 printed.checked_mul(ranks).map(Bytes).ok_or("the whole vector has more than 2^64 bytes")

@@ -4,12 +4,15 @@
 //! `scatter_16ranks_binomial_run2.out`, or ompi-collectives-tuning's `2_16ranks_run0.out`. Words that a name has for
 //! another reason, such as those of `reduce_local` or `neighbor_allgather`, would make it mean something else.
 
-use collrules_record::CandidateName;
-use collrules_record::units::Ranks;
-use collrules_rules::{Collective, Release};
+use std::sync::LazyLock;
 
-use super::columns::words;
-use super::facts::{Facts, collective_named};
+use collrules_record::CandidateName;
+use collrules_rules::{Collective, Release};
+use regex::Regex;
+
+use super::columns::{has_word, words};
+use super::facts::Facts;
+use super::pattern::{facts_in, spellings};
 
 /// Facts from a path.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,12 +24,21 @@ pub(super) struct PathFacts {
     pub(super) library: Option<&'static str>,
 }
 
-/// Numbers of ranks, algorithms and launches, in front of the number or, of ranks, behind it.
-const RANKS: [&str; 4] = ["np", "ranks", "nprocs", "procs"];
-const ALGORITHM: [&str; 4] = ["a", "alg", "algo", "algorithm"];
-const LAUNCH: [&str; 4] = ["run", "launch", "rep", "trial"];
+/// Forms of facts among words that `_` joins, and before them a number of ompi-collectives-tuning: `2_16ranks_run0`.
+static FORMS: LazyLock<(Regex, [Regex; 4])> = LazyLock::new(|| {
+    let forms = [
+        &format!("_(?P<collective>{})_", spellings()),
+        r"_(?:(?:np|n?procs|ranks)_?(?P<np>\d*[1-9]\d*)|(?P<ranks>\d*[1-9]\d*)(?:np|n?procs|ranks))_",
+        r"_(?:a|alg|algo|algorithm)_?(?P<algorithm>\d+)_",
+        r"_(?:run|launch|rep|trial)_?(?P<launch>\d+)_",
+    ];
+    let compile = |form: &str| Regex::new(form).expect("an expression that a test compiles");
+    (compile(r"^_(\d+)(_\d+ranks_run)"), forms.map(compile))
+});
+
 /// Words that say nothing about a timing, apart from endings of files.
 const PLAIN: [&str; 11] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz", "mca", "alg", "algo", "algorithm"];
+
 /// Other libraries, whose algorithms are not those of Open MPI.
 const LIBRARIES: [&str; 10] =
     ["i_mpi_adjust", "intel_mpi", "intelmpi", "impi", "mpich", "mvapich", "nccl", "oneccl", "rccl", "ucc"];
@@ -35,18 +47,17 @@ const LIBRARIES: [&str; 10] =
 pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
     let (mut found, mut is_ours, mut difference) = (PathFacts::default(), false, None);
     for (place, part) in parts.iter().enumerate().rev() {
-        let words = words_of(part);
         // `mvapich2` and `impi2021` name them too.
-        let bare: Vec<_> = words.iter().map(|word| word.trim_end_matches(|sign: char| sign.is_ascii_digit())).collect();
-        let joined = format!("_{}_", bare.join("_"));
-        is_ours |= bare.iter().any(|word| ["ompi", "openmpi"].contains(word));
+        let words: Vec<_> = words(part).iter().map(|word| word.trim_end_matches(char::is_numeric).to_owned()).collect();
+        let joined = format!("_{}_", words.join("_"));
+        is_ours |= has_word(&words, &["ompi", "openmpi"]);
         let names = |library: &&&str| joined.contains(&format!("_{library}_"));
         if let (None, false) = (found.library, is_ours) {
             found.library = LIBRARIES.iter().find(names).copied();
         }
         // What the user named is more often called `tree` or `linear` for another reason.
         let has_algorithms = place > 0 || parts.len() == 1;
-        let (facts, unknown) = read_part(&words, found.facts.collective, has_algorithms, release);
+        let (facts, unknown) = read_part(part, found.facts.collective, has_algorithms, release);
         let endings = part.split('.').skip(1).filter(|_| place + 1 == parts.len());
         let unknown = unknown.filter(|word| endings.into_iter().all(|ending| !ending.eq_ignore_ascii_case(word)));
         match unknown {
@@ -69,87 +80,49 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
     found
 }
 
-/// The words of a part. Of a parameter such as `coll_tuned_bcast_algorithm` the component is no word for its default.
-fn words_of(part: &str) -> Vec<String> {
-    words(&part.to_lowercase().replace("coll_tuned_", ""))
-}
-
 /// Returns true if a directory's name consists of facts, so that it belongs to the timings below it alone.
 pub(super) fn is_fact(part: &str, release: Release) -> bool {
-    let (facts, unknown) = read_part(&words_of(part), None, true, release);
+    let (facts, unknown) = read_part(part, None, true, release);
     unknown.is_none() && facts != Facts::default()
 }
 
 /// The facts in the words of a part, and the first unknown word.
 fn read_part(
-    words: &[String],
+    part: &str,
     around: Option<Collective>,
     has_algorithms: bool,
     release: Release,
 ) -> (Facts, Option<String>) {
+    let (numbered, forms) = &*FORMS;
+    // Of a parameter such as `coll_tuned_bcast_algorithm` the component is no word for its default.
+    let words_of_part = words(&part.to_lowercase().replace("coll_tuned_", ""));
+    let mut text = numbered.replace(&format!("_{}_", words_of_part.join("_")), "_a${1}${2}").into_owned();
     let mut facts = Facts::default();
-    let mut unknown = None;
-    let mut rest = words;
-    // `2_16ranks_run0`, as ompi-collectives-tuning names its files.
-    if let [id, ranks, run, ..] = words
-        && (ranks.ends_with("ranks") && run.starts_with("run"))
-        && let Ok(id) = id.parse()
-    {
-        facts.algorithm = Some(CandidateName::Id(id));
-        rest = &words[1..];
+    for form in forms {
+        if let Some(found) = form.captures(&text)
+            && let Some(more) = facts_in(&found)
+        {
+            facts = facts.or(more);
+            let place = found.get_match().range();
+            text.replace_range(place, "_/_");
+        }
     }
-    while !rest.is_empty() {
-        let longest =
-            |is_known: &dyn Fn(&str) -> bool| (1..=rest.len()).rev().find(|count| is_known(&rest[..*count].join("_")));
-        let is_algorithm = |name: &str| {
-            let named =
-                |collective: Collective| CandidateName::Word(name.to_owned()).candidate(release, collective).is_ok();
-            match facts.collective.or(around) {
-                Some(collective) => named(collective),
-                None => Collective::ALL.into_iter().any(named),
-            }
+    let rest: Vec<&str> = text.split('_').filter(|word| !word.is_empty()).collect();
+    let mut unknown = None;
+    for words in rest.split(|word| *word == "/" || PLAIN.contains(word)) {
+        let is_algorithm = |count: &usize| {
+            let name = CandidateName::Word(words[..*count].join("_"));
+            let named = |collective: Collective| name.candidate(release, collective).is_ok();
+            facts.collective.or(around).map_or_else(|| Collective::ALL.into_iter().any(named), named)
         };
-        let free = facts.algorithm.is_none() && has_algorithms;
-        let taken = if let (None, Some(count)) = (facts.collective, longest(&|name| collective_named(name).is_some())) {
-            facts.collective = collective_named(&rest[..count].join("_"));
-            count
-        } else if let (true, Some(count)) = (free, longest(&is_algorithm)) {
-            facts.algorithm = Some(CandidateName::Word(rest[..count].join("_")));
-            count
-        } else if let Some(count) = read_number(rest, &mut facts) {
-            count
-        } else {
-            if !PLAIN.contains(&rest[0].as_str()) {
-                unknown = unknown.or_else(|| Some(rest[0].clone()));
-            }
-            1
-        };
-        rest = &rest[taken..];
+        let is_free = has_algorithms && facts.algorithm.is_none();
+        let count = (1..=words.len()).rev().filter(|_| is_free).find(is_algorithm).unwrap_or(0);
+        if count > 0 {
+            facts.algorithm = Some(CandidateName::Word(words[..count].join("_")));
+        }
+        unknown = unknown.or_else(|| words.get(count).map(|word| (*word).to_owned()));
     }
     (facts, unknown)
-}
-
-/// Reads `np8`, `np 8`, `8ranks` and the like at the beginning of words; returns the number of words, if there is a fact.
-fn read_number(words: &[String], facts: &mut Facts) -> Option<usize> {
-    let first = &words[0];
-    let digits = first.find(|sign: char| sign.is_ascii_digit()).unwrap_or(first.len());
-    let letters = first.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(first.len());
-    let (key, number, count) = match (digits, letters) {
-        (0, letters) if letters < first.len() => (&first[letters..], &first[..letters], 1),
-        (digits, _) if digits == first.len() => (first.as_str(), words.get(1)?.as_str(), 2),
-        (digits, _) => (&first[..digits], &first[digits..], 1),
-    };
-    let number: u32 = number.parse().ok()?;
-    if RANKS.contains(&key) && number > 0 && facts.ranks.is_none() {
-        facts.ranks = Some(Ranks(number));
-    } else if digits > 0 && ALGORITHM.contains(&key) && facts.algorithm.is_none() {
-        facts.algorithm = Some(CandidateName::Id(number));
-    } else if digits > 0 && LAUNCH.contains(&key) && facts.launch.is_none() {
-        facts.launch = Some(number);
-    } else {
-        return None;
-    }
-    Some(count)
 }
 
 #[cfg(test)]

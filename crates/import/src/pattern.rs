@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use collrules_record::CandidateName;
 use collrules_record::units::Ranks;
 use collrules_rules::{Collective, read_from_text};
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::facts::{Facts, collective_named};
 
@@ -42,12 +42,17 @@ impl NamePattern {
         let expression = expression.map_err(|_| bad("it names a fact twice, or is too long"))?;
         Ok(Self { expression, directories: text.matches('/').count() })
     }
+
+    /// Reads the facts from a path, if a whole number of its last parts matches the pattern.
+    pub fn facts(&self, path: &str) -> Option<Facts> {
+        facts_in(&self.expression.captures(path)?)
+    }
 }
 
 read_from_text!(NamePattern);
 
 /// The spellings of collectives that [`collective_named`] reads in names of files. Of those that fit, the longest counts.
-fn spellings() -> String {
+pub(super) fn spellings() -> String {
     let known = Collective::ALL.iter().map(|collective| collective.name().replace('_', ""));
     let mut names: Vec<String> = known.chain(["broadcast".to_owned()]).collect();
     names.sort_unstable_by_key(|name| Reverse(name.len()));
@@ -55,19 +60,16 @@ fn spellings() -> String {
     format!("(?i-u:(?:osu_)?(?:mpi_)?(?:{}))", spelt.collect::<Vec<_>>().join("|"))
 }
 
-impl NamePattern {
-    /// Reads the facts from a path, if a whole number of its last parts matches the pattern.
-    pub fn facts(&self, path: &str) -> Option<Facts> {
-        let found = self.expression.captures(path)?;
-        let text = |name: &str| found.name(name).map(|text| text.as_str());
-        let number = |name: &str| text(name).map(str::parse::<u32>).transpose().ok();
-        Some(Facts {
-            collective: text("collective").and_then(collective_named),
-            ranks: number("np")?.map(Ranks),
-            algorithm: text("algorithm").map(CandidateName::read),
-            launch: number("launch")?,
-        })
-    }
+/// The facts that the groups of an expression found, if their numbers are not too large.
+pub(super) fn facts_in(found: &Captures<'_>) -> Option<Facts> {
+    let text = |name: &str| found.name(name).map(|text| text.as_str());
+    let number = |name: &str| text(name).map(str::parse::<u32>).transpose().ok();
+    Some(Facts {
+        collective: text("collective").and_then(collective_named),
+        ranks: number("np")?.or(number("ranks")?).map(Ranks),
+        algorithm: text("algorithm").map(CandidateName::read),
+        launch: number("launch")?,
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Output of the readers of every format: timings with the facts of their file.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use collrules_record::CandidateName;
 use collrules_record::units::Seconds;
@@ -30,8 +31,8 @@ pub(super) struct Raw {
     pub(super) calls: Option<u64>,
     /// True if the buffers are in the memory of a device.
     pub(super) is_on_device: bool,
-    /// True for the time of one process, to be combined with those of the others.
-    pub(super) is_process: bool,
+    /// Number of processes whose times it combines, if the file has those of each; else 0.
+    pub(super) processes: u32,
     /// True if the mean is a median over calls.
     pub(super) is_median: bool,
     /// The algorithm's name, if the table has its number too.
@@ -48,14 +49,12 @@ pub(super) struct BenchmarkOutput {
     pub(super) is_nameless: bool,
     /// Year and update of IMB.
     pub(super) version: Option<(u32, u32)>,
-    pub(super) facts: Facts,
-    pub(super) is_on_device: bool,
-    /// Bytes of an element.
-    pub(super) element: Option<u64>,
+    /// What its rows have in common.
+    pub(super) common: Raw,
     /// The line that begins it, and the reason why its rows are not read; with their number.
     pub(super) passed: Option<(u64, String, usize)>,
     pub(super) datatype: Option<String>,
-    pub(super) columns: Option<Columns>,
+    pub(super) columns: Option<Rc<Columns>>,
     pub(super) rows: usize,
     /// Sizes with wrong data, each with the line that says so.
     pub(super) wrong: BTreeMap<u64, u64>,

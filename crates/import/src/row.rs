@@ -7,11 +7,15 @@ use collrules_record::units::{Bytes, Ranks};
 use collrules_rules::Collective;
 
 use crate::columns::{ALGORITHMS, Column, Columns, NO_DATA, Role, SIZES, TableFormat};
-use crate::facts::{Facts, collective_named};
+use crate::facts::collective_named;
 use crate::finding::{Finding, FindingCode};
-use crate::formats::{ImportFormat, Meaning, Size};
+use crate::formats::{ImportFormat, Meaning};
+use crate::group::group;
 use crate::raw::{BenchmarkOutput, Raw};
 use crate::timing::{TimeStatistics, step, time};
+
+/// A time of a row: the algorithm, if the row has several, the column and the text.
+type TimeOfRow<'a> = (Option<CandidateName>, &'a Column, &'a str);
 
 /// Reads a row; the tables of ompi-collectives-tuning have several timings on a row, others one.
 pub(super) fn read(
@@ -20,29 +24,22 @@ pub(super) fn read(
     line: u64,
     output: &BenchmarkOutput,
 ) -> Result<Vec<Result<Raw, Finding>>, Finding> {
-    let expected = columns.columns.len();
     if fields.iter().all(|field| field.trim().is_empty()) {
         return Err(Finding::new(FindingCode::EmptyValue, "the row is empty"));
     }
+    let is_derived = columns.layout == TableFormat::Algorithms;
+    let names_algorithm = ALGORITHMS.iter().any(|role| columns.has(*role));
+    let expected = columns.columns.len();
     // Rows of detail.out repeat the reference in one column more than the header has.
-    let is_detail = columns.layout == TableFormat::Algorithms && !columns.has(Role::Algorithm);
-    if fields.len() != expected && !(is_detail && fields.len() == expected + 1) {
+    if fields.len() != expected && !(is_derived && !names_algorithm && fields.len() == expected + 1) {
         return Err(bad(format!("{} fields instead of {expected}", fields.len())));
     }
     if let Some(place) = fields.iter().position(|field| field.contains('\u{fffd}')) {
         return Err(bad(format!("field {} is not UTF-8", place + 1)));
     }
     let format = output.format.filter(|_| !output.is_nameless).unwrap_or(ImportFormat::Table);
-    let mut row = Raw {
-        line,
-        facts: output.facts.clone(),
-        size: Size { element: output.element.unwrap_or(1), ..Size::default() },
-        is_on_device: output.is_on_device,
-        is_process: columns.has(Role::Process),
-        is_median: columns.has(Role::Median),
-        ..Raw::default()
-    };
-    let names_algorithm = ALGORITHMS.iter().any(|role| columns.has(*role));
+    let (processes, is_median) = (u32::from(columns.has(Role::Process)), columns.has(Role::Median));
+    let mut row = Raw { line, processes, is_median, ..output.common.clone() };
     let (mut times, mut begin, mut unsized_by) = (Vec::new(), 0.0, None);
     for (column, text) in columns.columns.iter().zip(fields) {
         let text = text.trim();
@@ -77,17 +74,17 @@ pub(super) fn read(
             Role::Ranks => row.facts.ranks = Some(text.parse::<Ranks>().map_err(|error| wrong(column, error))?),
             Role::Bytes if columns.has(Role::Transmitted) => {}
             Role::Bytes | Role::Transmitted => {
-                row.size.printed = text.parse::<Bytes>().map_err(|error| wrong(column, error))?.0;
+                row.size.printed = Some(text.parse::<Bytes>().map_err(|error| wrong(column, error))?.0);
             }
             Role::Count => {
                 let count: u64 = text.parse().map_err(|_| wrong(column, format!("`{text}` is no count")))?;
-                let unknown = || match format {
+                let unknown = match format {
                     ImportFormat::Reprompi => "the line #@datatype_size_bytes=... is missing, so counts are of no size",
                     _ => "a count of elements of unknown size: a column message_bytes is needed",
                 };
-                let element = output.element.ok_or_else(|| wrong(column, unknown()))?;
-                row.size.printed =
-                    count.checked_mul(element).ok_or_else(|| wrong(column, format!("{count} is too many")))?;
+                let element = row.size.element.ok_or_else(|| wrong(column, unknown))?;
+                let bytes = count.checked_mul(element);
+                row.size.printed = Some(bytes.ok_or_else(|| wrong(column, format!("{count} is too many")))?);
             }
             Role::Launch => row.facts.launch = Some(whole(column, text)?),
             Role::Round => row.round = whole(column, text)?,
@@ -101,79 +98,60 @@ pub(super) fn read(
                 return Err(Finding::new(code, what).about(row.facts, row.size));
             }
             Role::Begin => begin = text.parse().map_err(|_| wrong(column, format!("`{text}` is not a number")))?,
-            // Of a table with times of several algorithms, the one in front of it.
-            Role::Mean | Role::Median | Role::Min | Role::Max | Role::End => {
-                times.push((column, role, text, row.facts.algorithm.clone()));
+            _ if is_derived && text == NO_DATA => {}
+            // A standard deviation may follow, in parentheses; the algorithm is named by the column or the one in front.
+            _ if is_derived => {
+                let algorithm = column.algorithm.as_deref().map(CandidateName::read).or(row.facts.algorithm.clone());
+                times.push((algorithm, column, text.split('(').next().unwrap_or_default()));
             }
+            Role::Mean | Role::Median | Role::Min | Role::Max | Role::End => times.push((None, column, text)),
         }
     }
     row.size.meaning = match columns.column(Role::Bytes) {
         Some(column) if format == ImportFormat::Table && column.name == Role::Bytes.name() => Meaning::Message,
         _ => Meaning::of(format, output.version, row.facts.collective),
     };
-    if columns.layout == TableFormat::Algorithms {
-        return Ok(timings_of_algorithms(&row, times));
-    }
-    if let Some(sized) = row.facts.collective.filter(|it| it.has_sizes())
-        && format == ImportFormat::Table
-        && !SIZES.iter().any(|role| columns.has(*role))
-    {
-        return Err(bad(format!("the table has no column {}, which {sized} needs", Role::Bytes.name())));
-    }
-    if let Some(column) = unsized_by.filter(|_| row.facts.collective != Some(Collective::Barrier)) {
+    let is_barrier = row.facts.collective == Some(Collective::Barrier);
+    if let Some(column) = unsized_by.filter(|_| !is_barrier) {
         return Err(empty(column));
     }
-    let is_empty = row.size.printed == 0;
-    if row.facts.collective == Some(Collective::Barrier) && !is_empty {
-        return Err(bad(format!("barrier carries no data, but its size is {}", row.size.printed)));
+    match row.size.printed {
+        Some(bytes) if is_barrier && bytes > 0 => Err(bad(format!("barrier carries no data, but its size is {bytes}"))),
+        // Nothing to send takes no measurable time; such rows are passed over for their size.
+        Some(0) if row.facts.collective.is_some_and(Collective::has_sizes) => Ok(vec![Ok(row)]),
+        _ => {
+            let times = group(times, |(algorithm, ..)| algorithm.clone()).into_values();
+            Ok(times.map(|times| timing(row.clone(), times, begin)).collect())
+        }
     }
-    // Nothing to send takes no measurable time; such rows are passed over for their size.
-    let is_empty = is_empty && row.facts.collective.is_some_and(Collective::has_sizes);
-    for (column, role, text, _) in times.into_iter().filter(|_| !is_empty) {
+}
+
+/// The timing of an algorithm of a row, from all of its times.
+fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Result<Raw, Finding> {
+    for (algorithm, column, text) in times {
+        row.facts.algorithm = algorithm.or(row.facts.algorithm);
         if text.is_empty() {
             return Err(empty(column).about(row.facts, row.size));
         }
-        let seconds = match (time(text, column.per_second), role) {
-            (Ok(end), Role::End) => time(&(end.0 - begin).to_string(), 1.0),
+        let seconds = match (time(text, column.per_second), column.role) {
+            (Ok(end), Some(Role::End)) => time(&(end.0 - begin).to_string(), Some(1.0)),
             // Printed with two decimals, the time of the fastest rank may well be 0.00.
-            (Err(_), Role::Min) if text.parse() == Ok(0.0) => continue,
+            (Err(_), Some(Role::Min)) if text.parse() == Ok(0.0) => continue,
             (seconds, _) => seconds,
         };
-        let seconds = seconds.map_err(|what| untimed(column, &what).about(row.facts.clone(), row.size))?;
+        let bad_time = |what| Finding::new(FindingCode::BadTime, format!("{}: {what}", column.name));
+        let seconds = seconds.map_err(|what| bad_time(what).about(row.facts.clone(), row.size))?;
         row.step.0 = row.step.0.max(step(text, column.per_second));
-        match role {
-            Role::Min => row.times.min = Some(seconds),
-            Role::Max => row.times.max = Some(seconds),
-            Role::End => row.times = TimeStatistics { max: Some(seconds), min: Some(seconds), mean: Some(seconds) },
+        match column.role {
+            Some(Role::Min) => row.times.min = Some(seconds),
+            Some(Role::Max) => row.times.max = Some(seconds),
+            Some(Role::End) => {
+                row.times = TimeStatistics { max: Some(seconds), min: Some(seconds), mean: Some(seconds) }
+            }
             _ => row.times.mean = Some(seconds),
         }
     }
-    Ok(vec![Ok(row)])
-}
-
-/// The timings of a row with columns of several algorithms. The reference may be one of them.
-fn timings_of_algorithms(
-    row: &Raw,
-    times: Vec<(&Column, Role, &str, Option<CandidateName>)>,
-) -> Vec<Result<Raw, Finding>> {
-    let mut seen = Vec::new();
-    let mut timings = Vec::new();
-    for (column, _, text, reference) in times {
-        let algorithm = column.algorithm.as_deref().map(CandidateName::read).or(reference);
-        if text == NO_DATA || seen.contains(&algorithm) {
-            continue;
-        }
-        let number = text.split('(').next().unwrap_or_default();
-        let facts = Facts { algorithm: algorithm.clone(), ..row.facts.clone() };
-        let mean =
-            time(number, column.per_second).map_err(|what| untimed(column, &what).about(facts.clone(), row.size));
-        timings.push(mean.map(|mean| {
-            let times = TimeStatistics { mean: Some(mean), ..TimeStatistics::default() };
-            Raw { facts, times, ..row.clone() }
-        }));
-        seen.push(algorithm);
-    }
-    timings
+    Ok(row)
 }
 
 fn bad(what: String) -> Finding {
@@ -186,10 +164,6 @@ fn wrong(column: &Column, what: impl Display) -> Finding {
 
 fn empty(column: &Column) -> Finding {
     Finding::new(FindingCode::EmptyValue, format!("{} is empty", column.name))
-}
-
-fn untimed(column: &Column, what: &str) -> Finding {
-    Finding::new(FindingCode::BadTime, format!("{}: {what}", column.name))
 }
 
 fn whole(column: &Column, text: &str) -> Result<u32, Finding> {

@@ -262,7 +262,7 @@ impl Statement {
     pub(super) fn error(&self, why: &str) -> ImportError {
         let remedy = "correct the option or the name, or remove the line if it is about something else";
         let what = format!("the file contradicts what is assumed about it: {why} ({remedy}): {}", self.text);
-        ImportError::Doubtful(what).at(self.line)
+        ImportError::doubtful(what).at(self.line)
     }
 }
 
@@ -285,7 +285,7 @@ impl Assumed<'_> {
             _ => self.other_algorithm(&[name.trim_start_matches("tuned:").to_owned()]).is_some(),
         };
         let what = || format!("the row names {name}, and has the number of {}", self.subject.candidate);
-        if is_other { Err(ImportError::Doubtful(what()).at(line)) } else { Ok(()) }
+        if is_other { Err(ImportError::doubtful(what()).at(line)) } else { Ok(()) }
     }
 
     fn is_forced(&self) -> bool {
@@ -312,7 +312,8 @@ impl Assumed<'_> {
             Stated::Library(library) => Some(format!("it says {library}, whose algorithms are not those of Open MPI")),
             Stated::Unit(unit) => {
                 let columns = self.columns.map_or(&[][..], |columns| &columns.columns);
-                let is_other = columns.iter().any(|column| column.is_time() && column.per_second != *unit);
+                let is_other =
+                    columns.iter().any(|column| column.is_time() && column.per_second.is_some_and(|own| own != *unit));
                 is_other.then(|| "it says another unit of times than the header or --unit".to_owned())
             }
             Stated::Statistic(name) => {

@@ -166,7 +166,7 @@ fn a_name_with_several_numbers_refuses() {
     let header = "collective,algorithm_id,algorithm,comm_size,message_bytes,avg_latency_us\n";
     let rows = ["bcast,0,builtin,4,1,9", "bcast,5,binomial,4,1,1", "bcast,6,Binomial,4,2,2", "bcast,3,pipeline,4,1,3"];
     let error = read(format!("{header}{}\n", rows.join("\n"))).expect_err("5 is no binomial tree");
-    assert!(matches!(error, ImportError::At { line: 3, .. }), "{error}");
+    assert!(matches!(error, ImportError::Doubtful { line: Some(3), .. }), "{error}");
     // Other collectives number theirs in their own way.
     let rows = ["bcast,6,binomial,4,1,1", "gather,2,binomial,4,1,2"];
     assert_eq!(lines(&read(format!("{header}{}\n", rows.join("\n"))).expect("reads")), [2, 3]);
@@ -210,7 +210,8 @@ fn rows_that_contradict_each_other_are_all_left_out() {
     let table = rows("bcast,0,2,1,1\nbcast,0,4,1,1\nbcast,0,2,1,2\nbcast,0,2,1,1\nbcast,1,2,1,2\n");
     assert_eq!(lines(&table), [3, 6]);
     let what = "lines 2, 4 and 5 contradict each other about bcast of 1 B on 2 ranks, builtin, and none is used; \
-                repeated measurements need a number in a column `launch` (starts of mpirun) or `nrep` (calls of one start)";
+                number repetitions in a column `launch` (starts of mpirun) or `nrep` (calls of one start), and times of \
+                single ranks in a column `rank`";
     assert_eq!(problems(&table), [2, 4, 5].map(|line| format!("line {line}: {what}")));
 }
 
@@ -233,10 +234,9 @@ fn launches_are_told_apart() {
 #[test]
 fn a_header_without_the_columns_is_refused() {
     let error = read("collective,method,comm_size\nbcast,0,2\n").expect_err("columns are missing").to_string();
-    let what = "the header lacks algorithm_id, message_bytes, avg_latency_us; it has collective, method, comm_size";
-    assert_eq!(error, what);
+    assert_eq!(error, "the header lacks a time such as avg_latency_us; it has collective, method, comm_size");
     let error = read(format!("launch,launch,{HEADER}")).expect_err("a column is there twice").to_string();
-    assert!(error.starts_with("the header has the column launch more than once: `launch,launch,"), "{error}");
+    assert!(error.starts_with("the column launch means the same as another one: `launch,launch,"), "{error}");
 }
 
 #[test]
@@ -252,10 +252,18 @@ fn tables_without_a_usable_row_are_refused() {
 
 #[test]
 fn what_is_no_text_is_refused() {
-    let utf16: Vec<u8> = "\u{feff}collective,x\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let xz = b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\x02\0!\x01".to_vec();
-    for bytes in [utf16, xz, vec![0; 100], packed(&packed(HEADER.as_bytes()))] {
+    for bytes in [xz, vec![0; 100], packed(&packed(HEADER.as_bytes()))] {
         assert!(matches!(read(bytes), Err(ImportError::NotText)));
+    }
+}
+
+#[test]
+fn text_in_utf16_is_read() {
+    let text = format!("\u{feff}{HEADER}bcast,0,2,1,1\r\n");
+    for to_bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(to_bytes).collect();
+        assert_eq!(read(bytes).expect("reads"), read(&text).expect("reads"));
     }
 }
 
@@ -317,4 +325,32 @@ fn the_summit_table_is_read_whole() {
         assert_eq!(problems(&table), [""; 0], "{release}");
         assert_eq!(table.timings.len(), 24_880);
     }
+}
+
+/// A unit of the column, of the option, or of all values: without any the time is not known.
+#[test]
+fn a_time_has_the_unit_of_its_value_or_of_its_column() {
+    let table = |time: [&str; 2]| {
+        let [first, second] = time;
+        format!("collective,algorithm_id,comm_size,message_bytes,latency\nbcast,0,2,1,{first}\nbcast,0,4,1,{second}\n")
+    };
+    let times = |text: &str| {
+        let times = read(text).map(|table| table.timings.iter().map(|it| it.times.mean.expect("a mean").0).collect());
+        times.map_err(|error| error.to_string())
+    };
+    assert_eq!(times(&table(["6.25us", "1.5 ms"])), Ok(vec![6.25e-6, 1.5e-3]));
+    assert_eq!(times(&table(["6.25 µs", "1e3ns"])).map(|times: Vec<f64>| times.len()), Ok(2));
+    for table in [table(["6.25us", "7.00"]), table(["6.25", "7.000"])] {
+        let error = times(&table).expect_err("the unit is unknown");
+        assert!(error.contains("the column latency has no unit"), "{error}");
+    }
+    assert_eq!(times(&table(["6.25us", "7.00 x"])), Ok(vec![6.25e-6]), "what is no unit is no time");
+}
+
+/// Behind such a comment ranks were sizes.
+#[test]
+fn a_comment_with_other_columns_refuses_the_rows_behind_it() {
+    let comment = "# collective,algorithm_id,message_bytes,comm_size,avg_latency_us,note\n";
+    assert!(read(format!("{HEADER}bcast,0,2,64,1\n{comment}bcast,0,64,4,1\n")).is_err());
+    assert_eq!(lines(&rows("bcast,0,2,64,1\n# time (us)\nbcast,0,4,64,1\n")), [2, 4]);
 }

@@ -68,31 +68,28 @@ impl Imported {
 }
 
 /// The number of a time and its units per second; its own unit counts more than that of the column.
-fn in_units(text: &str, per_second: f64) -> (&str, f64) {
+fn in_units(text: &str, per_second: Option<f64>) -> (&str, Option<f64>) {
     let number = text.trim_end_matches(char::is_alphabetic);
     let unit = columns::per_second(&text[number.len()..].to_lowercase());
-    unit.map_or((text, per_second), |unit| (number.trim_end(), unit))
+    unit.map_or((text, per_second), |unit| (number.trim_end(), Some(unit)))
 }
 
 /// The step between numbers as written, in seconds.
-pub(super) fn step(text: &str, per_second: f64) -> f64 {
+pub(super) fn step(text: &str, per_second: Option<f64>) -> f64 {
     let (text, per_second) = in_units(text, per_second);
-    let decimals =
-        text.split_once('.').map_or(0, |(_, decimals)| decimals.bytes().take_while(u8::is_ascii_digit).count());
-    let decimals = decimals.min(20) as f64;
-    10_f64.powf(-decimals) / per_second
+    let decimals = text.split_once('.').map_or("", |(_, decimals)| decimals);
+    let decimals = decimals.bytes().take_while(u8::is_ascii_digit).count().min(20) as f64;
+    10_f64.powf(-decimals) / per_second.unwrap_or(1.0)
 }
 
 /// Parses a positive time, given its number of units per second.
-pub(super) fn time(text: &str, per_second: f64) -> Result<Seconds, String> {
+pub(super) fn time(text: &str, per_second: Option<f64>) -> Result<Seconds, String> {
     let (number, per_second) = in_units(text, per_second);
     let remedy = || if text.contains(',') { "; write a decimal point, and nothing between thousands" } else { "" };
     let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a number{}", remedy()))?;
-    if !number.is_finite() {
-        return Err(format!("`{text}` is not finite"));
-    }
-    let seconds = number / per_second;
+    let seconds = number / per_second.ok_or_else(|| format!("`{text}` has no unit"))?;
     match seconds {
+        _ if !number.is_finite() => Err(format!("`{text}` is not finite")),
         _ if number < 0.0 => Err(format!("`{text}` is negative")),
         // What is too small for a number counts as zero.
         0.0 => Err(format!("`{text}` is zero: no call takes no time")),
@@ -115,7 +112,7 @@ pub(super) fn check_order(timings: &[Imported]) -> Result<(), ImportError> {
             if parts.keys().any(|it| it != sizes && 2 * part.len() > it.len() && are_sizes(it)) {
                 let what = "from here on numbers of ranks are sizes of other rows: columns may be in another order; give each \
                             part of the table its header, or import rows with few sizes separately";
-                return Err(ImportError::Doubtful(what.to_owned()).at(part[0].1[0].line));
+                return Err(ImportError::doubtful(what).at(part[0].1[0].line));
             }
         }
     }
@@ -143,7 +140,7 @@ pub(super) fn check(
     let Imported { cell, times: TimeStatistics { max, min, mean }, .. } = *timing;
     let impossible = |why: String, remedy: &str| {
         let rule = "no time of the file is used, since a unit and a statistic hold for a column";
-        Err(ImportError::Doubtful(format!("{why}; {rule}: {remedy}")))
+        Err(ImportError::doubtful(format!("{why}; {rule}: {remedy}")))
     };
     if let Some(why) = max.into_iter().chain(min).chain(mean).find_map(|time| check_time(time, cell.bytes).err()) {
         return impossible(why, UNIT);

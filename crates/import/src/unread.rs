@@ -23,7 +23,7 @@ const VARYING: (FindingCode, &str) =
 
 /// Names the columns that are not read. A column that splits a comparison makes it worthless.
 pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
-    let tables = || parsed.outputs.iter().filter(|output| output.columns.as_ref().is_some_and(Columns::is_table));
+    let tables = || parsed.outputs.iter().filter(|output| output.columns.as_deref().is_some_and(Columns::is_table));
     let columns = tables().flat_map(|output| &output.columns).flat_map(|columns| &columns.columns);
     let over_calls = columns.filter(|column| column.role == Some(Role::Spread));
     let mut found: BTreeSet<_> = over_calls.map(|column| (OVER_CALLS, column.name.clone())).collect();
@@ -49,7 +49,7 @@ fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
         values.insert(value);
         let one = *groups.entry((raw.facts.collective, raw.facts.ranks, raw.size.printed)).or_insert(value);
         if one != value && is_factor(name, one, value) {
-            return Err(ImportError::Doubtful(format!(
+            return Err(ImportError::doubtful(format!(
                 "column {name} is not read, but differs among times that would be compared ({one} and, on line {}, \
                  {value}); import the rows of one value, or remove the column if times do not depend on it",
                 raw.line,

@@ -32,6 +32,9 @@ pub fn add_all(importer: &mut Importer, inputs: &[PathBuf]) -> Result<(), Cannot
     Ok(())
 }
 
+/// Tables that ompi-collectives-tuning derives from other files, the second from the first.
+const DERIVED: [ImportFormat; 2] = [ImportFormat::Detail, ImportFormat::Best];
+
 struct Walk<'a> {
     importer: &'a mut Importer,
     /// Device and inode numbers of the files and directories so far.
@@ -68,7 +71,7 @@ impl Walk<'_> {
     fn directory(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<()> {
         let entries: io::Result<BTreeSet<PathBuf>> = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect();
         let mut derived = Vec::new();
-        let mut raw = false;
+        let mut is_raw = false;
         for entry in entries? {
             let name = entry.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             if name.starts_with('.') {
@@ -79,24 +82,22 @@ impl Walk<'_> {
                 Ok(None) => {}
                 Ok(Some(bytes)) => match Importer::format(&bytes) {
                     None => self.pass_over(&entry, "its content is of no known format"),
-                    Some(format @ (ImportFormat::Detail | ImportFormat::Best)) => {
-                        derived.push((format, entry, parts.clone(), bytes));
-                    }
-                    Some(_) => raw |= self.file(&entry, parts, &bytes),
+                    Some(format) => match DERIVED.iter().position(|derived| *derived == format) {
+                        Some(rank) => derived.push((rank, entry, parts.clone(), bytes)),
+                        None => is_raw |= self.file(&entry, parts, &bytes),
+                    },
                 },
                 Err(cause) => self.pass_over(&entry, &format!("it cannot be read: {cause}")),
             }
             parts.pop();
         }
-        derived.sort_by_key(|(format, ..)| *format == ImportFormat::Best);
-        let mut detailed = false;
-        for (format, entry, parts, bytes) in derived {
-            if raw {
+        derived.sort_by_key(|(rank, ..)| *rank);
+        let mut known = None;
+        for (rank, entry, parts, bytes) in derived {
+            if is_raw || known.is_some_and(|known| known < rank) {
                 self.pass_over(&entry, "it is derived from other files of this directory, which are imported");
-            } else if format == ImportFormat::Best && detailed {
-                self.pass_over(&entry, "detail.out next to it has all of its timings");
-            } else {
-                detailed |= self.file(&entry, &parts, &bytes) && format == ImportFormat::Detail;
+            } else if self.file(&entry, &parts, &bytes) {
+                known = Some(rank);
             }
         }
         Ok(())

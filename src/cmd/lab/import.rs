@@ -1,15 +1,16 @@
 //! `collrules lab import`: timings of other programs as a run directory.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use collrules_import::{
     Facts, Finding, FindingSeverity, ImportManifest, ImportReport, Importer, NamePattern, Options, PROCESS_BANDWIDTH,
 };
-use collrules_record::CandidateName;
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::units::Ranks;
+use collrules_record::{Candidate, CandidateName};
 use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::WorkflowError;
@@ -182,7 +183,17 @@ fn summary(import: &collrules_import::Import, manifest: &ImportManifest, run: &R
             &format!("Algorithm numbers are read as those of Open MPI {}; --release names another.", manifest.release,),
         );
     }
+    let with_default: BTreeSet<_> =
+        import.timings.iter().filter(|it| it.candidate == Candidate::Builtin).map(|it| it.cell).collect();
+    let without = cells.iter().filter(|cell| !with_default.contains(cell)).count();
+    if without > 0 {
+        say(&format!(
+            "{} without a timing of Open MPI's default: nothing is compared there, and no rule can be made.",
+            counted(without, "size")
+        ));
+    }
     match severities(&import.findings) {
+        None if without > 0 => {}
         None => say("No problems found."),
         Some(counts) => say(&format!("{counts} above, and in {}.", run.file(rundir::IMPORT).display())),
     }

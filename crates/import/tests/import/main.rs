@@ -9,3 +9,4 @@ mod plausible;
 mod properties;
 mod sources;
 mod support;
+mod tables;

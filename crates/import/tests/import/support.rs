@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use collrules_import::{FindingCode, Import, ImportError, Importer, Options};
-use collrules_rules::Release;
+use collrules_import::{Facts, FindingCode, Import, ImportError, Importer, Options};
+use collrules_record::CandidateName;
+use collrules_record::units::Ranks;
+use collrules_rules::{Collective, Release};
 
 pub(crate) fn options() -> Options {
     Options::new(Release::V5_0)
@@ -68,4 +70,36 @@ pub(crate) fn timings(import: &Import) -> Vec<String> {
         )
     };
     import.timings.iter().map(text).collect()
+}
+
+/// The times in microseconds, by algorithm and size, or `refused`.
+pub(crate) fn outcome(options: Options, name: &str, text: &str) -> String {
+    match import_with(options, &[(name, text.as_bytes())]) {
+        Ok(import) => times(&import),
+        Err(_) => "refused".to_owned(),
+    }
+}
+
+pub(crate) fn times(import: &Import) -> String {
+    let time = |it: &collrules_import::Imported| {
+        let time = it.time(import.statistic).expect("the statistic of the import");
+        format!("{}@{}/{}={:.2}", it.cell.ranks, it.cell.bytes.0, it.candidate, time.0 * 1e6)
+    };
+    import.timings.iter().map(time).collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn given(ranks: Option<u32>, algorithm: Option<u32>) -> Options {
+    let facts = Facts {
+        collective: Some(Collective::Allreduce),
+        ranks: ranks.map(Ranks),
+        algorithm: algorithm.map(CandidateName::Id),
+        ..Facts::default()
+    };
+    Options { facts, ..options() }
+}
+
+pub(crate) const A: &str = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nallreduce,0,32,4096,10.5\n";
+
+pub(crate) fn osu(time: &str) -> String {
+    format!("# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n1024 {time}\n")
 }
