@@ -11,11 +11,11 @@ use std::fmt;
 use collrules_record::criteria::Criteria;
 use collrules_record::estimate::{geometric_mean, median};
 use collrules_record::findings::Verdict;
-use collrules_record::policy::{Assumption, Assumptions};
+use collrules_record::policy::Assumptions;
 use collrules_record::{Candidate, Cell};
 use collrules_rules::Release;
 use collrules_tuner::Observations;
-use collrules_tuner::judging::{CellTimings, Competitors, GainSite, PointTimings, adjust, around, judge};
+use collrules_tuner::judging::{CellTimings, Competitors, GainSite, PointTimings, adjust, around, judge, lift_bars};
 
 /// A choice counts as slower than the builtin if it takes more than this multiple of its time.
 const SLOWER: f64 = 1.05;
@@ -87,8 +87,8 @@ pub(crate) fn replay(
     let statistic = known.statistic();
     let known_cells = known.cells_with(Competitors::Candidates)?;
     let (before, after) = (times(&known_cells), times(&unseen.cells_with(Competitors::Candidates)?));
-    let assumptions = Assumption::ALL.into_iter().fold(Assumptions::default(), Assumptions::with);
-    let judged = judge(known_cells, statistic, release, criteria, assumptions, |p| adjust(p.concat()));
+    let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default(), |p| adjust(p.concat()));
+    lift_bars(&mut judged, criteria);
     let mut ours = BTreeMap::new();
     let mut promises = BTreeMap::new();
     for cell in &judged {

@@ -227,6 +227,15 @@ fn bar_other_bits(cells: &mut [JudgedCell], placement: &Placement, terms: &Terms
     });
 }
 
+/// Decides again with only the bars of failures, as methods without bars do. Cells are ordered by collective and communicator
+/// size.
+pub fn lift_bars(cells: &mut [JudgedCell], criteria: Criteria) {
+    decide_again(cells, criteria, |block| {
+        let points = block.iter_mut().flat_map(|cell| &mut cell.points);
+        points.filter(|point| point.bar != Some(Bar::Failed)).for_each(|point| point.set_bar(None));
+    });
+}
+
 impl JudgedCell {
     /// The point of a candidate, if it was timed.
     pub fn point(&self, candidate: Candidate) -> Option<&PointFinding> {
