@@ -275,7 +275,7 @@ impl<'a> Gains<'a> {
     }
 
     /// Returns true if the tuning has rules.
-    fn have_rules(&self) -> bool {
+    pub(crate) fn have_rules(&self) -> bool {
         self.chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared)
     }
 

@@ -75,7 +75,7 @@ fn verdict(word: VerdictWord, why: impl Into<String>) -> TuningVerdict {
 /// The verdict on a tuning.
 pub fn tuning_verdict(findings: &Findings, context: &Context<'_>) -> TuningVerdict {
     let gains = &context.gains;
-    let has_rules = gains.chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared);
+    let has_rules = gains.have_rules();
     let not_confirmed = |why: &str| verdict(VerdictWord::NotConfirmed, why);
     if gains.chosen.is_some() && context.settings.is_some_and(SettingsFindings::loses) {
         return not_confirmed("the settings make something slower");

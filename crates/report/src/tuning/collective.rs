@@ -12,6 +12,7 @@ use super::palette::Palette;
 use super::places::Places;
 use super::strip;
 use crate::cells::table;
+use crate::context::Context;
 use crate::document::{Block, Fill, Heatmap, Section, Tile, legend, plots, prose, ratios};
 use crate::facts::{self, candidate_name};
 use crate::gains::{CellGain, Gains, SizeState, cells_of};
@@ -33,12 +34,13 @@ fn plot_size(plots: usize) -> (u32, u32) {
 }
 
 /// A part for each collective, those with the largest speedups first and those without a rule last.
-pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
+pub(super) fn parts(findings: &Findings, context: &Context<'_>) -> Vec<Block> {
+    let gains = &context.gains;
     let (axis, stretches) = (strip::axis(gains), stretches(findings));
     let mut stretches = stretches.chunk_by(|a, b| a.first.collective == b.first.collective);
     let mut parts: Vec<(Option<f64>, Section)> = by_collective(findings)
         .zip(&mut stretches)
-        .map(|(cells, stretches)| part(findings, (cells, stretches), gains, axis.as_ref()))
+        .map(|(cells, stretches)| part(findings, (cells, stretches), context, axis.as_ref()))
         .collect();
     parts.sort_by(|(a, _), (b, _)| b.unwrap_or(f64::MIN).total_cmp(&a.unwrap_or(f64::MIN)));
     let is_ruled = parts.iter().any(|(speedup, _)| speedup.is_some());
@@ -50,12 +52,17 @@ pub(super) fn parts(findings: &Findings, gains: &Gains<'_>) -> Vec<Block> {
 fn part(
     findings: &Findings,
     (cells, stretches): (&[CellFinding], &[Stretch]),
-    gains: &Gains<'_>,
+    context: &Context<'_>,
     axis: Option<&Axis>,
 ) -> (Option<f64>, Section) {
-    let collective = cells[0].cell.collective;
+    let (collective, gains) = (cells[0].cell.collective, &context.gains);
     let (palette, places) = (Palette::from_cells(cells), Places::from_cells(cells.iter().map(|cell| cell.cell)));
-    let drawn = Drawn { findings, collective, cells, gains, palette: &palette, places: &places };
+    // What the rules decide is no part of a tuning by settings alone.
+    let (rules, alone) = match gains.have_rules() {
+        true => (gains, ""),
+        false => (&context.rules, " of the rules alone, which are not installed"),
+    };
+    let drawn = Drawn { findings, collective, cells, gains, rules, alone, palette: &palette, places: &places };
     let is_ruled = gains.of_collective(collective).any(|(_, gain)| gain.is_changed());
     let mean = gains.mean(cells_of(collective));
     let had_rule = gains.of_collective(collective).any(|(_, gain)| gain.had_rule());
@@ -80,7 +87,7 @@ fn part(
     ];
     blocks.extend([
         Block::open("", "Times", times),
-        Block::open("", "Decisions", vec![drawn.decisions(stretches)]),
+        Block::open("", format!("Decisions{alone}"), vec![drawn.decisions(stretches)]),
         Block::section("", "Crossovers", vec![Block::table(CROSSOVERS, crossovers)]),
         Block::section("", "All sizes as timed for tuning", vec![table(findings, cells)]),
     ]);
@@ -120,6 +127,9 @@ struct Drawn<'a> {
     collective: Collective,
     cells: &'a [CellFinding],
     gains: &'a Gains<'a>,
+    /// Those of the rules in the tables of what they decide, and what titles say of these rules.
+    rules: &'a Gains<'a>,
+    alone: &'static str,
     palette: &'a Palette,
     places: &'a Places,
 }
@@ -181,7 +191,7 @@ impl Drawn<'_> {
     /// The choice for each range of sizes.
     fn decisions(&self, stretches: &[Stretch]) -> Block {
         let row = |stretch: &Stretch| {
-            let speedup = self.gains.mean(stretch.cells()).map(ratio).unwrap_or_default();
+            let speedup = self.rules.mean(stretch.cells()).map(ratio).unwrap_or_default();
             [stretch.first.ranks.to_string(), stretch.sizes(), self.name(stretch.by), speedup]
         };
         Block::table(["ranks:", "message sizes", "algorithm", "speedup"], stretches.iter().map(row))
@@ -210,7 +220,8 @@ impl Drawn<'_> {
                 counted(sizes, "message size")
             ),
         };
-        let caption = format!("Algorithms with the rules, by ranks (rows){columns}{between}");
+        let by = if self.alone.is_empty() { " with the rules" } else { self.alone };
+        let caption = format!("Algorithms{by}, by ranks (rows){columns}{between}");
         let map = self.map(caption, |cell| {
             let in_use = cell.candidate_in_use();
             (self.palette.fill(in_use), self.name(in_use), reasons::verdict(self.findings, cell))

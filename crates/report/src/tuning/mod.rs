@@ -32,7 +32,7 @@ pub fn document(findings: &Findings, context: &Context<'_>) -> Document {
     let TuningVerdict { word, why } = outcome::tuning_verdict(findings, context);
     let is_confirmed = word == VerdictWord::Confirmed;
     let overall = gains.overall().map(|(speedup, over)| format!("{} {over}", ratio(speedup)));
-    let mut blocks = collective::parts(findings, gains);
+    let mut blocks = collective::parts(findings, context);
     let next: Vec<String> = context.next.iter().cloned().collect();
     let title = match word {
         _ if next.is_empty() => "Quality of the data",

@@ -10,7 +10,7 @@ use collrules_record::estimate::geometric_mean;
 use collrules_record::findings::Verdict;
 use collrules_record::reason::KeepReason;
 use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Guard;
+use collrules_record::settings::{Guard, RulesUse};
 use collrules_record::validation::Outcome;
 use collrules_record::{Bytes, CallRule, Candidate, Cell, Ranks, Tuning};
 use collrules_report::outcome;
@@ -296,6 +296,10 @@ fn check_counts(truth: &Truth, published: &Published, lines: &[String], wrong: &
         assert!(number(undecided) + unreached <= all && all >= published.findings.cells.len(), "{undecided}");
     }
     let page = std::fs::read_to_string(published.run.file(rundir::PAGE)).expect("a page").replace('\u{202f}', " ");
+    // Rules that are not installed are no decisions of the tuning.
+    let chosen = published.settings.as_ref().and_then(|found| found.chosen());
+    let has_rules = chosen.is_none_or(|chosen| chosen.rules == RulesUse::Shared);
+    expect("pages with decisions", usize::from(page.contains("Decisions<")), usize::from(has_rules));
     for part in page.split("id=\"c-").skip(1) {
         let Some(collective) = part.split('"').next().and_then(|name| name.parse::<Collective>().ok()) else {
             continue;
