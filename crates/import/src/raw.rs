@@ -49,7 +49,7 @@ pub(super) struct BenchmarkOutput {
     pub(super) is_nameless: bool,
     /// Year and update of IMB.
     pub(super) version: Option<(u32, u32)>,
-    /// What its rows have in common.
+    /// Facts of all its rows.
     pub(super) common: Raw,
     /// The line that begins it, and the reason why its rows are not read; with their number.
     pub(super) passed: Option<(u64, String, usize)>,

@@ -1,4 +1,4 @@
-//! How long each step of a tuning may take: the shares of its budget, and the clock of what steps took. A batch job limits the
+//! The time of each step of a tuning: the shares of its budget, and the clock of what steps took. A batch job limits the
 //! budget: the command ends, with results and proof, before the job does.
 
 use collrules_record::allocation::Allocation;
@@ -337,8 +337,8 @@ impl TimeLeft<'_> {
         self.all().map(|left| Seconds((left.0 - kept).max(0.0)))
     }
 
-    /// For the first of so many comparisons of confirmed rules once more, without a proof; the first time it is not given up for
-    /// what took too long.
+    /// For the next of this number of second comparisons of confirmed rules, without a proof. Unless the rest of the budget is
+    /// used, it is at least half of the time kept for them, even if earlier steps took too long.
     pub(crate) fn again(&self, comparisons: u32) -> Budget {
         let least = if self.clock.is_rest { 0.0 } else { self.kept() / 2.0 };
         self.all().map(|left| Seconds((left.0 - self.shares.proof()).max(least) / f64::from(comparisons)))

@@ -87,9 +87,9 @@ pub struct Measurement {
     log: RunLog,
     /// Planned launches so far.
     planned: u32,
-    /// Plans of further rounds, those that earlier sessions stored first.
+    /// Plans of further rounds, the stored ones first.
     pub(crate) further: Vec<Plan>,
-    /// Number of further rounds that were measured in this session.
+    /// Number of further rounds that were measured since the command began.
     rounds: usize,
 }
 
