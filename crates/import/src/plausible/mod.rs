@@ -4,11 +4,10 @@
 //! their rate of false alarms.
 
 mod gaps;
-mod growth;
+mod limits;
 mod neighbours;
 mod series;
 mod twins;
-mod values;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -52,6 +51,11 @@ impl PointValue {
         Seconds(self.log.exp())
     }
 
+    /// The time and what was timed.
+    fn describe(&self) -> String {
+        format!("{} in {} with {}", self.time(), self.cell, self.candidate)
+    }
+
     /// A suspicion that is reported at this point and concerns all of `points`.
     fn suspicion<'a>(&self, points: impl IntoIterator<Item = &'a Self>, code: FindingCode, what: String) -> Suspicion {
         let timings = points.into_iter().flat_map(|point| point.timings.clone()).collect();
@@ -69,14 +73,16 @@ pub(super) fn check(
     lost: &BTreeSet<(Cell, Candidate)>,
 ) -> Vec<Suspicion> {
     let points = points(timings, statistic);
-    let mut suspicions = values::check_digits(timings);
-    suspicions.extend(values::check_bandwidth(&points, process_bandwidth));
-    suspicions.extend(growth::check(&points));
-    suspicions.extend(twins::check(&points, release));
-    suspicions.extend(neighbours::check(&points));
-    suspicions.extend(series::check(&points));
-    suspicions.extend(gaps::check(&points, lost));
-    suspicions
+    let checks = [
+        limits::check_digits(timings),
+        limits::check_bandwidth(&points, process_bandwidth),
+        limits::check_growth(&points),
+        twins::check(&points, release),
+        neighbours::check(&points),
+        series::check(&points),
+        gaps::check(&points, lost),
+    ];
+    checks.into_iter().flatten().collect()
 }
 
 fn points(timings: &[Imported], statistic: Statistic) -> Vec<PointValue> {
@@ -132,8 +138,8 @@ const THOUSAND: f64 = 6.907_755_278_982_137;
 /// Tolerance of such a factor, as a logarithm: a factor of three.
 const ABOUT: f64 = 1.098_612_288_668_109_8;
 
-/// `3.4`, `1000`: a factor for people.
+/// `3.4 times longer`, `1000 times shorter`: a factor for people.
 fn factor(log: f64) -> String {
-    let factor = log.abs().exp();
-    if factor < 20.0 { format!("{factor:.1}") } else { format!("{factor:.0}") }
+    let (factor, much) = (log.abs().exp(), if log > 0.0 { "longer" } else { "shorter" });
+    if factor < 20.0 { format!("{factor:.1} times {much}") } else { format!("{factor:.0} times {much}") }
 }

@@ -13,6 +13,7 @@
 
 use super::{ABOUT, PointValue, Suspicion, THOUSAND, factor, group};
 use crate::finding::FindingCode;
+use collrules_record::Cell;
 use collrules_record::estimate::median;
 use collrules_record::units::Seconds;
 
@@ -26,82 +27,68 @@ const LEAST_VALUES: usize = 20;
 pub(super) fn check(points: &[PointValue]) -> Vec<Suspicion> {
     // For each value its deviations, each with a flag that is true beyond both neighbours, and if it has two of them.
     let mut evidence: Vec<(Vec<(f64, bool)>, bool)> = vec![(Vec::new(), false); points.len()];
-    let chains = |key: &dyn Fn(&PointValue) -> u64, at: &dyn Fn(&PointValue) -> u64| {
-        let of = |place: &usize| {
-            let point = &points[*place];
-            (point.cell.collective, point.candidate, point.launch, key(point))
+    // The number that all of a chain have, and the one in which they differ.
+    let directions: [fn(Cell) -> (u64, u64); 2] =
+        [|cell| (u64::from(cell.ranks.0), cell.bytes.0), |cell| (cell.bytes.0, u64::from(cell.ranks.0))];
+    for direction in directions {
+        let of = |(_, point): &(usize, &PointValue)| {
+            (point.cell.collective, point.candidate, point.launch, direction(point.cell).0)
         };
-        // Points are ordered by cell, so those of a group are ordered by what they differ in.
-        let log = |place: usize| ((at(&points[place]) as f64).max(0.5).ln(), place);
-        let groups = group(0..points.len(), of).into_values();
-        groups.map(|places| places.into_iter().map(log).collect()).collect::<Vec<Vec<(f64, usize)>>>()
-    };
-    let (size, ranks) = (|point: &PointValue| point.cell.bytes.0, |point: &PointValue| u64::from(point.cell.ranks.0));
-    for chain in chains(&ranks, &size).iter().chain(&chains(&size, &ranks)) {
-        for (at, (_, place)) in chain.iter().enumerate() {
-            let (found, between) = &mut evidence[*place];
-            found.extend(deviations(chain, at, points).into_iter().flatten());
-            *between |= at > 0 && at + 1 < chain.len();
+        // Points are ordered by cell, so those of a chain are ordered by what they differ in.
+        for places in group(points.iter().enumerate(), of).into_values() {
+            let log = |point: &PointValue| (direction(point.cell).1 as f64).max(0.5).ln();
+            let chain: Vec<(f64, &PointValue)> = places.iter().map(|(_, point)| (log(point), *point)).collect();
+            for (at, (place, _)) in places.into_iter().enumerate() {
+                let (found, between) = &mut evidence[place];
+                found.extend(deviations(&chain, at).into_iter().flatten());
+                *between |= at > 0 && at + 1 < chain.len();
+            }
         }
     }
-    let mut sizes: Vec<f64> =
-        evidence.iter().flat_map(|(found, _)| found).map(|(deviation, _)| deviation.abs()).collect();
+    let deviations = evidence.iter().flat_map(|(found, _)| found);
+    let mut sizes: Vec<f64> = deviations.map(|(deviation, _)| deviation.abs()).collect();
     let judged = || points.iter().zip(&evidence).filter(|(_, (found, between))| found.len() >= 2 && *between);
     let count = judged().count();
     let Some(scale) = median(&mut sizes).filter(|_| count >= LEAST_VALUES) else { return Vec::new() };
     let threshold = (scale * (count as f64 / FALSE_ALARMS).log2()).max(LEAST);
-    let launches = group(points, |point| (point.cell, point.candidate));
-    // A value that another launch repeats is no slip.
-    let is_repeated = |point: &PointValue| {
-        let others = launches[&(point.cell, point.candidate)].iter();
-        others.into_iter().any(|other| other.launch != point.launch && (other.log - point.log).abs() < LEAST)
-    };
     let is_far = |found: &[(f64, bool)]| {
         let agrees = |(deviation, beyond): &(f64, bool)| *beyond && deviation.signum() == found[0].0.signum();
         found.iter().all(|one| agrees(one) && one.0.abs() > threshold)
     };
+    // A value that another launch repeats is no slip.
+    let is_repeated = |point: &PointValue| {
+        let others = points.iter().filter(|it| (it.cell, it.candidate) == (point.cell, point.candidate));
+        others.into_iter().any(|it| it.launch != point.launch && (it.log - point.log).abs() < LEAST)
+    };
     let far = judged().filter(|(point, (found, _))| is_far(found) && !is_repeated(point));
-    far.map(|(point, (found, _))| {
-        doubt(point, found.iter().map(|(deviation, _)| deviation).sum::<f64>() / found.len() as f64)
-    })
-    .collect()
+    let mean = |found: &[(f64, bool)]| found.iter().map(|(it, _)| it).sum::<f64>() / found.len() as f64;
+    far.map(|(point, (found, _))| doubt(point, mean(found))).collect()
 }
 
 /// The absolute deviation and the one relative to the other candidates, each with a flag that is true if the value is
 /// beyond both neighbours. At the end of a chain only the second exists: times grow with the size, ratios hardly.
-fn deviations(chain: &[(f64, usize)], at: usize, points: &[PointValue]) -> [Option<(f64, bool)>; 2] {
-    let neighbour = |(x, place): (f64, usize)| (x, &points[place]);
-    let (here, point) = neighbour(chain[at]);
-    let before = at.checked_sub(1).map(|at| neighbour(chain[at]));
-    let after = chain.get(at + 1).map(|after| neighbour(*after));
-    match (before, after) {
+fn deviations(chain: &[(f64, &PointValue)], at: usize) -> [Option<(f64, bool)>; 2] {
+    let (here, point) = chain[at];
+    match (at.checked_sub(1).map(|at| chain[at]), chain.get(at + 1)) {
         (Some((low, before)), Some((high, after))) => {
             let share = (here - low) / (high - low);
             let off = |value: f64, a: f64, b: f64| {
                 (value - (a * (1.0 - share) + b * share), value < a.min(b) || value > a.max(b))
             };
             let relative = point.beside.zip(before.beside).zip(after.beside);
-            let relative = relative.map(|((value, a), b)| off(value, a, b));
-            [Some(off(point.log, before.log, after.log)), relative]
+            [Some(off(point.log, before.log, after.log)), relative.map(|((value, a), b)| off(value, a, b))]
         }
-        (Some((_, only)), None) | (None, Some((_, only))) => {
-            [None, point.beside.zip(only.beside).map(|(value, other)| (value - other, value != other))]
+        (before, after) => {
+            let only = before.or(after.copied()).and_then(|(_, only)| only.beside);
+            [None, point.beside.zip(only).map(|(value, other)| (value - other, value != other))]
         }
-        (None, None) => [None, None],
     }
 }
 
 /// `mean` is the mean deviation from its neighbours.
 fn doubt(point: &PointValue, mean: f64) -> Suspicion {
-    let expected = Seconds((point.log - mean).exp());
-    let much = if mean > 0.0 { "longer" } else { "shorter" };
-    let mut what = format!(
-        "{} in {} with {} does not fit its neighbours, which suggest about {expected}: {} times {much}",
-        point.time(),
-        point.cell,
-        point.candidate,
-        factor(mean),
-    );
+    let (value, expected, times) = (point.describe(), Seconds((point.log - mean).exp()), factor(mean));
+    let mut what = format!("{value} does not fit its neighbours, which suggest about {expected}: {times}");
     let thousands = (mean.abs() / THOUSAND).round();
     if thousands >= 1.0 && (mean.abs() - thousands * THOUSAND).abs() < ABOUT {
         what += "; perhaps it is in another unit";

@@ -32,14 +32,12 @@ fn doubt(column: Vec<&PointValue>) -> Option<Suspicion> {
     off.retain(|(offset, _)| is_whole || is_thousand(offset - usual, ABOUT));
     let (first_off, first) = off.first().map(|(offset, series)| (*offset, series[0]))?;
     let ranks: Vec<String> = off.iter().map(|(_, series)| series[0].cell.ranks.to_string()).collect();
+    let (collective, candidate) = (first.cell.collective, first.candidate);
     let what = format!(
-        "{} on {} ranks with {} takes {} times {} at all sizes than the other algorithms suggest; perhaps it is in \
-         another unit",
-        first.cell.collective,
+        "{collective} on {} ranks with {candidate} takes {} at all sizes than the other algorithms suggest; perhaps it is \
+         in another unit",
         ranks.join(", "),
-        first.candidate,
         factor(first_off),
-        if first_off > 0.0 { "longer" } else { "shorter" },
     );
     Some(first.suspicion(off.into_iter().flat_map(|(_, series)| series), FindingCode::UnitSlip, what))
 }
