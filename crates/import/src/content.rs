@@ -13,7 +13,7 @@ use regex::Regex;
 use crate::finding::{Finding, FindingCode, ImportError};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The largest size of a file, and of its uncompressed content: 256 MiB. The largest published tables have less than 1
 /// MB.
@@ -39,43 +39,41 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 /// Text of a file: unpacked, in lines, and without a byte order mark; with findings about a prefix of all lines, and about a
 /// last line that is cut off.
 pub(super) fn decode(bytes: &[u8]) -> Result<(String, Vec<Finding>), ImportError> {
-    let mut text = if bytes.starts_with(&GZIP_MAGIC) {
+    let unpacked = if bytes.starts_with(&GZIP_MAGIC) {
         read_at_most(MultiGzDecoder::new(bytes), MOST_BYTES).map_err(ImportError::Gzip)?
     } else {
         bytes.to_vec()
     };
-    text = from_utf16(&text).unwrap_or(text);
-    if text.starts_with(BYTE_ORDER_MARK) {
-        text.drain(..BYTE_ORDER_MARK.len());
-    }
-    // Lines of old systems end so.
-    if !text.contains(&b'\n') {
-        text.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
-    }
-    if text.contains(&0) {
+    // Names and warnings may be in any encoding; numbers are ASCII.
+    let text = from_utf16(&unpacked).unwrap_or_else(|| String::from_utf8_lossy(&unpacked).into_owned());
+    if text.contains('\0') {
         return Err(ImportError::NotText);
     }
-    let unfinished = cut_unfinished(&mut text);
-    // Names and warnings may be in any encoding; numbers are ASCII.
-    let text = plain(&String::from_utf8_lossy(&text));
-    let mut findings = Vec::from_iter(unfinished);
-    let stripped = without_prefix(&text).map(|(prefix, stripped)| {
+    let mut text = plain(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text));
+    let mut findings = Vec::new();
+    // The file may have been cut off within a line without an end, and `70` may have been `7000`.
+    if let Some((whole, rest)) = text.rsplit_once('\n').filter(|(_, rest)| !rest.trim().is_empty()) {
+        let what = "the last line has no line end, so that its values may be cut off; end it if it is complete";
+        findings.push(Finding::new(FindingCode::BadRow, what).at(whole.split('\n').count() as u64 + 1));
+        text.truncate(text.len() - rest.len());
+    }
+    if let Some((prefix, stripped)) = without_prefix(&text) {
         let what = format!("every line begins with a prefix such as `{prefix}`, which is not read");
         findings.push(Finding::new(FindingCode::StrayLines, what));
-        stripped
-    });
-    Ok((stripped.unwrap_or(text), findings))
+        text = stripped;
+    }
+    Ok((text, findings))
 }
 
 /// The text in UTF-8, if it begins with a byte order mark of UTF-16, as spreadsheets write it.
-fn from_utf16(bytes: &[u8]) -> Option<Vec<u8>> {
+fn from_utf16(bytes: &[u8]) -> Option<String> {
     let unit: fn([u8; 2]) -> u16 = match bytes.get(..2)? {
         [0xff, 0xfe] => u16::from_le_bytes,
         [0xfe, 0xff] => u16::from_be_bytes,
         _ => return None,
     };
     let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
-    Some(String::from_utf16_lossy(&units).into_bytes())
+    Some(String::from_utf16_lossy(&units))
 }
 
 /// A text as a terminal shows it: without colours, and of lines that were overwritten the last text.
@@ -83,7 +81,9 @@ fn plain(text: &str) -> String {
     static COLOUR: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").expect("an expression that a test compiles"));
     let last = |line: &str| line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default().to_owned();
-    COLOUR.replace_all(text, "").split('\n').map(last).collect::<Vec<_>>().join("\n")
+    // Lines of old systems end with a carriage return.
+    let end = if text.contains('\n') { '\n' } else { '\r' };
+    COLOUR.replace_all(text, "").split(end).map(last).collect::<Vec<_>>().join("\n")
 }
 
 /// A prefix that all lines have, such as `[1,0]<stdout>:`, `0: `, a time or `> `, as it is on the first line, and the text
@@ -94,15 +94,4 @@ fn without_prefix(text: &str) -> Option<(&str, String)> {
     let form = Regex::new(&format!(r"^(?:{form}|\s*$)")).ok().filter(|_| !form.is_empty())?;
     let is_whole = text.lines().all(|line| form.is_match(line));
     is_whole.then(|| (prefix.trim(), text.lines().map(|line| form.replace(line, "").into_owned() + "\n").collect()))
-}
-
-/// Cuts off a last line that has no line end: the file may have been cut off within it, and `70` may have been `7000`.
-/// Returns a finding about it. A text of one line is left as it is.
-fn cut_unfinished(text: &mut Vec<u8>) -> Option<Finding> {
-    let end = text.iter().rposition(|byte| *byte == b'\n')? + 1;
-    let is_finished = text[end..].trim_ascii().is_empty();
-    text.truncate(end);
-    let line = text.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
-    let what = "the last line has no line end, so that its values may be cut off; end it if it is complete";
-    (!is_finished).then(|| Finding::new(FindingCode::BadRow, what).at(line))
 }
