@@ -27,7 +27,11 @@ pub struct CannotRead {
 pub fn add_all(importer: &mut Importer, inputs: &[PathBuf]) -> Result<(), CannotRead> {
     let mut walk = Walk { importer, seen: BTreeSet::new() };
     for input in inputs {
-        walk.input(input).map_err(|cause| CannotRead { path: input.clone(), cause })?;
+        let mut parts = vec![own_name(input)];
+        let content = walk.content(input, &mut parts).map_err(|cause| CannotRead { path: input.clone(), cause })?;
+        if let Some(bytes) = content {
+            walk.file(input, &parts, &bytes);
+        }
     }
     Ok(())
 }
@@ -42,20 +46,11 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn input(&mut self, input: &Path) -> io::Result<()> {
-        if input == Path::new(STDIN) {
-            self.file(input, &[], &read_file(input)?);
-            return Ok(());
-        }
-        let mut parts = vec![own_name(input)];
-        if let Some(bytes) = self.content(input, &mut parts)? {
-            self.file(input, &parts, &bytes);
-        }
-        Ok(())
-    }
-
     /// The content of a file. Imports the files of a directory, and passes over files that were already read.
     fn content(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<Option<Vec<u8>>> {
+        if path == Path::new(STDIN) {
+            return read_file(path).map(Some);
+        }
         let metadata = fs::metadata(path)?;
         if !self.seen.insert((metadata.dev(), metadata.ino())) {
             self.pass_over(path, "it was already read under another name");
@@ -70,8 +65,8 @@ impl Walk<'_> {
 
     fn directory(&mut self, path: &Path, parts: &mut Vec<String>) -> io::Result<()> {
         let entries: io::Result<BTreeSet<PathBuf>> = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect();
-        let mut derived = Vec::new();
-        let mut is_raw = false;
+        // How often the best of the imported files was derived; others need not be imported.
+        let (mut derived, mut known) = (Vec::new(), usize::MAX);
         for entry in entries? {
             let name = entry.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             if name.starts_with('.') {
@@ -83,8 +78,9 @@ impl Walk<'_> {
                 Ok(Some(bytes)) => match Importer::format(&bytes) {
                     None => self.pass_over(&entry, "its content is of no known format"),
                     Some(format) => match DERIVED.iter().position(|derived| *derived == format) {
-                        Some(rank) => derived.push((rank, entry, parts.clone(), bytes)),
-                        None => is_raw |= self.file(&entry, parts, &bytes),
+                        Some(place) => derived.push((place + 1, entry, parts.clone(), bytes)),
+                        None if self.file(&entry, parts, &bytes) => known = 0,
+                        None => {}
                     },
                 },
                 Err(cause) => self.pass_over(&entry, &format!("it cannot be read: {cause}")),
@@ -92,12 +88,11 @@ impl Walk<'_> {
             parts.pop();
         }
         derived.sort_by_key(|(rank, ..)| *rank);
-        let mut known = None;
         for (rank, entry, parts, bytes) in derived {
-            if is_raw || known.is_some_and(|known| known < rank) {
+            if known < rank {
                 self.pass_over(&entry, "it is derived from other files of this directory, which are imported");
             } else if self.file(&entry, &parts, &bytes) {
-                known = Some(rank);
+                known = rank;
             }
         }
         Ok(())
