@@ -13,10 +13,11 @@ use super::finding::{Finding, FindingCode, ImportError};
 use super::formats::ImportFormat;
 use super::names::{self, PathFacts};
 use super::options::Options;
+use super::plausible::{self, Suspicion};
 use super::raw::{Parsed, Raw};
-use super::statement::{self, Assumed, Stated, Statement};
+use super::statement::{self, Assumed, Statement};
 use super::timing::{self, Imported};
-use super::{comparable, plausible, reader};
+use super::{comparable, reader};
 use collrules_record::findings::Statistic;
 use collrules_record::units::Bytes;
 use collrules_record::{Candidate, CandidateName, Cell};
@@ -74,17 +75,9 @@ pub struct Importer {
 impl Importer {
     /// Begins.
     pub fn new(options: Options) -> Self {
-        Self {
-            options,
-            sources: Vec::new(),
-            names: Vec::new(),
-            timings: Vec::new(),
-            findings: Vec::new(),
-            lost: BTreeSet::new(),
-            matched: false,
-            installation: None,
-            refused: 0,
-        }
+        let (sources, names, timings, findings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (lost, matched, installation, refused) = (BTreeSet::new(), false, None, 0);
+        Self { options, sources, names, timings, findings, lost, matched, installation, refused }
     }
 
     /// Detects the format of a file, without importing it.
@@ -134,7 +127,7 @@ impl Importer {
         }
         let mut parsed = reader::read(&text, &self.options)?;
         let mut of_path = statement::read(1, &parts.join("/").replace('_', " "), &[]);
-        of_path.retain(|statement| matches!(statement.fact, Stated::Version(_)));
+        of_path.retain(|statement| statement.about == "version");
         parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
         let mut crc = Crc::new();
         crc.update(bytes);
@@ -178,22 +171,23 @@ impl Importer {
         let Parsed { outputs, banners, mut findings, .. } = parsed;
         let count: usize = outputs.iter().map(|output| output.raws.len()).sum();
         self.refused = count + findings.iter().map(|finding| finding.timings).sum::<usize>();
-        let (mut timings, mut notes) = (Vec::new(), BTreeSet::new());
+        let mut timings = Vec::new();
         let is_average = self.options.time == Some(Statistic::RankAverage);
-        // Rows without use, with the first one's line, if they are not all, and their number.
+        // Rows without use, with the first one's line, if they are not all, and their number; and notes about names.
         let mut unused: BTreeMap<(FindingCode, String), (Option<u64>, usize)> = BTreeMap::new();
         for output in &outputs {
-            self.compare_installations(&output.stated)?;
+            let named = statement::find(&output.stated, "installation").map(|statement| statement.value.clone());
+            self.installation = self.installation.take().or(named);
             for rows in output.raws.chunk_by(|a, b| a.facts == b.facts) {
                 let content = &rows[0].facts;
                 let completed = self.complete(content, &output.stated, name);
                 if let Ok((subject, note)) = &completed {
-                    let (columns, release) = (output.columns.as_deref(), self.options.release);
-                    let assumed = Assumed { subject, content, columns, release };
+                    let (columns, installation) = (output.columns.as_deref(), self.installation.as_deref());
+                    let assumed = Assumed { subject, content, columns, installation, release: self.options.release };
                     findings.extend(statement::compare(&output.stated, &assumed)?);
                     let mut named = rows.iter().filter_map(|raw| Some((raw.line, raw.name.as_deref()?)));
                     named.try_for_each(|(line, name)| assumed.compare_name(line, name))?;
-                    notes.extend(note.clone());
+                    unused.extend(note.iter().map(|note| ((FindingCode::PassedOver, note.clone()), (None, 0))));
                 }
                 let is_whole = completed.is_err() && rows.len() == count;
                 for raw in rows {
@@ -220,7 +214,6 @@ impl Importer {
             let what = format!("outputs begin on lines {lines}, and all of them are taken to have the given {given}");
             findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
-        findings.extend(notes.into_iter().map(|note| Finding::new(FindingCode::PassedOver, note)));
         if timings.is_empty() && findings.is_empty() {
             return Err(ImportError::NoTimings);
         }
@@ -245,7 +238,7 @@ impl Importer {
     fn complete<'a>(
         &self,
         content: &Facts,
-        stated: impl IntoIterator<Item = &'a Statement>,
+        stated: impl IntoIterator<Item = &'a Statement, IntoIter: Clone>,
         name: &PathFacts,
     ) -> Result<(CompleteFacts, Option<String>), (FindingCode, String)> {
         let code = if content.algorithm.is_some() { FindingCode::BadRow } else { FindingCode::UnusableFile };
@@ -290,18 +283,6 @@ impl Importer {
         Ok(Imported { source, line, cell, candidate, launch, round, times, is_median, is_on_device })
     }
 
-    /// Compares the installations of Open MPI that lines around outputs name.
-    fn compare_installations(&mut self, stated: &[Statement]) -> Result<(), ImportError> {
-        for statement in stated {
-            let Stated::Installation(path) = &statement.fact else { continue };
-            let known = self.installation.get_or_insert_with(|| path.clone());
-            if known != path {
-                return Err(statement.error(&format!("other timings are of the Open MPI in {known}")));
-            }
-        }
-        Ok(())
-    }
-
     fn report(&mut self, file: &str, finding: Finding) {
         self.findings.push(Finding { file: file.to_owned(), lost: None, ..finding });
     }
@@ -315,13 +296,14 @@ impl Importer {
                         its directories and its ending";
             return Err(ImportError::doubtful(what));
         }
-        let first = |is_on_device| {
-            let first = timings.iter().find(|timing| timing.is_on_device == is_on_device)?;
-            Some(format!("line {} of {}", first.line, sources[first.source].file))
+        let place = |timing: &Imported| match sources.len() {
+            1 => timing.line.to_string(),
+            _ => format!("{} of {}", timing.line, sources[timing.source].file),
         };
+        let first = |is_on_device| timings.iter().find(|timing| timing.is_on_device == is_on_device).map(place);
         if let (Some(device), Some(host)) = (first(true), first(false)) {
             let what = "was measured with buffers in the memory of a device";
-            return Err(ImportError::Mixed(format!("{device} {what} and {host} was not")));
+            return Err(ImportError::Mixed(format!("line {device} {what} and line {host} was not")));
         }
         let with_default = |timings: &[Imported]| -> BTreeSet<Collective> {
             let defaults = timings.iter().filter(|timing| timing.candidate == Candidate::Builtin);
@@ -330,10 +312,6 @@ impl Importer {
         let mut undefaulted = with_default(&timings);
         undefaulted.extend(lost.iter().filter(|(_, it)| *it == Candidate::Builtin).map(|(cell, _)| cell.collective));
         undefaulted.extend(findings.iter().filter_map(|finding| named_default(&finding.file, release)));
-        let place = |timing: &Imported| match sources.len() {
-            1 => timing.line.to_string(),
-            _ => format!("{} of {}", timing.line, sources[timing.source].file),
-        };
         let located = |timing: &Imported, finding: Finding| Finding {
             file: sources[timing.source].file.clone(),
             ..finding.at(timing.line)
@@ -343,9 +321,6 @@ impl Importer {
         let mut timings = comparable::settle(timings, place, &mut report);
         let by_place = |a: &Finding, b: &Finding| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code));
         findings.sort_by(by_place);
-        if timings.is_empty() {
-            return Err(ImportError::Nothing { findings });
-        }
         let left = with_default(&timings);
         let is_left = |collective| timings.iter().any(|timing| timing.cell.collective == collective);
         if let Some(collective) = undefaulted.into_iter().find(|it| is_left(*it) && !left.contains(it)) {
@@ -353,14 +328,15 @@ impl Importer {
         }
         let statistic = statistic(&timings, options.time)?;
         let mut keep = vec![true; timings.len()];
-        for suspicion in plausible::check(&timings, statistic, release, options.process_bandwidth, &lost) {
-            let concerned = suspicion.timings.iter().map(|place| (timings[*place].cell, timings[*place].candidate));
-            let mut points: Vec<(Cell, Candidate)> = concerned.collect();
+        for Suspicion { place, code, what, timings: doubtful } in
+            plausible::check(&timings, statistic, release, options.process_bandwidth, &lost)
+        {
+            let mut points: Vec<_> = doubtful.iter().map(|it| (timings[*it].cell, timings[*it].candidate)).collect();
             points.dedup();
-            let left_out = options.leave_out_flagged && !suspicion.timings.is_empty();
-            let finding = Finding::new(suspicion.code, suspicion.what).of_timings(suspicion.timings.len());
-            findings.push(Finding { points, left_out, ..located(&timings[suspicion.place], finding) });
-            suspicion.timings.iter().for_each(|place| keep[*place] &= !left_out);
+            let left_out = options.leave_out_flagged && !doubtful.is_empty();
+            doubtful.iter().for_each(|place| keep[*place] &= !left_out);
+            let finding = Finding::new(code, what).of_timings(doubtful.len());
+            findings.push(Finding { points, left_out, ..located(&timings[place], finding) });
         }
         findings.sort_by(by_place);
         let mut kept = keep.into_iter();

@@ -119,18 +119,8 @@ impl Finding {
             message.replace_range(from..to, " … ");
         }
         let timings = usize::from(code.is_of_row());
-        let (severity, file) = (code.severity(), String::new());
-        Self {
-            code,
-            severity,
-            file,
-            line: None,
-            message,
-            timings,
-            left_out: timings > 0,
-            points: Vec::new(),
-            lost: None,
-        }
+        let (severity, file, points, lost) = (code.severity(), String::new(), Vec::new(), None);
+        Self { code, severity, file, line: None, message, timings, left_out: timings > 0, points, lost }
     }
 
     /// Names the line.

@@ -95,17 +95,11 @@ pub fn open(run: &RunDir) -> Result<Option<(ImportManifest, ImportReport)>, RunD
 
 /// Returns the remarks on an import for the findings of an analysis.
 pub fn remarks(findings: &[Finding]) -> Vec<Remark> {
-    let suspicious = |finding: &&Finding| finding.code.is_suspicion();
-    let remark = |finding: &Finding| {
-        let Finding { file, line, message, left_out, .. } = finding.clone();
-        Remark::Suspicious { file, line, message, left_out }
-    };
-    let lost = |finding: &&Finding| {
-        finding.left_out && finding.severity >= FindingSeverity::Warning && !finding.code.is_suspicion()
-    };
-    let rows: usize = findings.iter().filter(lost).map(|finding| finding.timings).sum();
-    let lost = (rows > 0).then_some(Remark::LostImports(rows));
-    findings.iter().filter(suspicious).map(remark).chain(lost).collect()
+    let (suspicious, others): (Vec<_>, Vec<_>) = findings.iter().cloned().partition(|it| it.code.is_suspicion());
+    let remark = |Finding { file, line, message, left_out, .. }| Remark::Suspicious { file, line, message, left_out };
+    let is_lost = |finding: &&Finding| finding.left_out && finding.severity >= FindingSeverity::Warning;
+    let rows: usize = others.iter().filter(is_lost).map(|finding| finding.timings).sum();
+    suspicious.into_iter().map(remark).chain((rows > 0).then_some(Remark::LostImports(rows))).collect()
 }
 
 /// The points that were imported although their times are implausible.

@@ -34,14 +34,8 @@ pub struct Options {
 impl Options {
     /// Options with the release alone.
     pub fn new(release: Release) -> Self {
-        Self {
-            release,
-            facts: Facts::default(),
-            pattern: None,
-            per_second: None,
-            time: None,
-            leave_out_flagged: false,
-            process_bandwidth: PROCESS_BANDWIDTH,
-        }
+        let (facts, pattern, per_second, time) = (Facts::default(), None, None, None);
+        let (leave_out_flagged, process_bandwidth) = (false, PROCESS_BANDWIDTH);
+        Self { release, facts, pattern, per_second, time, leave_out_flagged, process_bandwidth }
     }
 }

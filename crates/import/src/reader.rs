@@ -20,7 +20,7 @@ use crate::formats::{HeaderLine, ImportFormat, banner_within, mark};
 use crate::group::group;
 use crate::options::Options;
 use crate::raw::{BenchmarkOutput, Parsed, Raw};
-use crate::statement::{self, Stated, Statement};
+use crate::statement::{self, Statement};
 use crate::timing::TimeStatistics;
 use crate::{row, unread};
 
@@ -129,9 +129,8 @@ impl Reader<'_> {
     /// Keeps the statements of a line outside of tables.
     fn state(&mut self, line: u64, content: &str) {
         for statement in statement::read(line, content, &self.stated) {
-            let is_replaced = |it: &mut Statement| statement::is_about_same(&statement.fact, &it.fact);
-            let replaced: Vec<Statement> = self.stated.extract_if(.., is_replaced).collect();
-            let differs = |it: &Statement| it.line > self.last_row && (it.is_disputed || it.fact != statement.fact);
+            let replaced: Vec<Statement> = self.stated.extract_if(.., |it| it.about == statement.about).collect();
+            let differs = |it: &Statement| it.line > self.last_row && (it.is_disputed || it.value != statement.value);
             let is_disputed = replaced.iter().any(differs);
             self.stated.push(Statement { is_disputed, ..statement });
         }
@@ -364,7 +363,7 @@ impl Reader<'_> {
 /// Statements of columns that are not read about the MPI library or a statistic.
 fn libraries(raw: &Raw) -> impl Iterator<Item = Statement> {
     let stated = raw.unread.iter().flat_map(|(name, value)| statement::read(raw.line, &format!("{name} {value}"), &[]));
-    stated.filter(|it| matches!(it.fact, Stated::Version(_) | Stated::Library(_) | Stated::Statistic(_)))
+    stated.filter(|it| ["version", "library", "statistic"].contains(&it.about.as_str()))
 }
 
 /// A name of PGMPITuneLib, `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.

@@ -1,10 +1,8 @@
 //! Statements of the lines around outputs, such as commands: ranks, algorithms, settings, units, and the MPI library.
 
 use std::collections::BTreeSet;
-use std::mem::discriminant;
 use std::sync::LazyLock;
 
-use collrules_record::units::Ranks;
 use collrules_record::{Candidate, CandidateName};
 use collrules_rules::Release;
 use regex::Regex;
@@ -18,123 +16,73 @@ use crate::finding::{Finding, FindingCode, ImportError};
 pub(super) struct Statement {
     pub(super) line: u64,
     pub(super) text: String,
-    pub(super) fact: Stated,
+    /// What it is about: a parameter of the framework coll, or a name in [`FORMS`].
+    pub(super) about: String,
+    /// As the line has it; of `nodes` their number.
+    pub(super) value: String,
     /// True if another line in front of the same output says something else.
     pub(super) is_disputed: bool,
 }
 
-/// Content of a statement.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stated {
-    Ranks(u32),
-    Nodes(u32),
-    /// Ranks of each node.
-    PerNode(u32),
-    /// Words that begin with the number or the name of an algorithm.
-    Algorithm(String),
-    /// The component `tuned` carried the calls out.
-    Tuned,
-    /// A parameter of the framework coll, and its value.
-    Setting(String, String),
-    /// A version of Open MPI.
-    Version(String),
-    /// Another library.
-    Library(String),
-    /// The directory of an installation.
-    Installation(String),
-    /// Units of times in a second.
-    Unit(f64),
-    /// A statistic of times other than a mean or a median.
-    Statistic(String),
-    /// The columns are in another order than their header says.
-    Swapped,
-}
-
-/// The fact of the values that an expression found.
-enum Form {
-    Count(fn(u32) -> Stated),
-    Text(fn(String) -> Stated),
-    Values(fn(&[&str]) -> Option<Stated>),
-}
-use Form::{Count, Text, Values};
-
 /// Words of the forms.
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 10] = [
     ("BEGIN", r"(?:^|[^_a-z0-9-])"),
-    ("COUNT", r"IS(\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)"),
-    ("NUMBER", r"(?:^|[^\w.-])(\d+)\s+"),
+    ("COUNT", r"IS(?<ranks>\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)"),
+    ("NUMBER", r"(?:^|[^\w.-])"),
     ("RANKS", r"(?:(?:mpi\s+)?(?:ranks|processes|procs|tasks))"),
     ("MPIRUN", r"(?:mpirun|mpiexec|orterun|prterun)"),
-    ("UNIT", r"((?:s|ms|us|µs|μs|ns)|(?:secs?|msecs?|usecs?|nsecs?)|(?:milli|micro|nano)?seconds?)"),
+    ("UNIT", r"(?<unit>(?:s|ms|us|µs|μs|ns)|(?:secs?|msecs?|usecs?|nsecs?)|(?:milli|micro|nano)?seconds?)"),
     ("TIMES", r"\b(?:times?|timings?|latency|latencies|durations?|values|results|numbers|units?)\b"),
     ("GAP", r"[^0-9a-z/]{0,4}"),
+    ("VALUE", r#"["']?(?:IS|\s+)["']?(?<value>[\^\w/.,-]*[\^\w/-])"#),
     ("IS", r"\s*[:=]\s*"),
 ];
 
-/// Forms of statements, with these words. Of several statements about the same thing the first counts.
-const FORMS: [(Form, &str); 23] = [
+/// Forms of statements, with these words. A group is named after what its value is about; `each` are the ranks of a node. Of
+/// several statements about the same thing the first counts.
+const FORMS: [&str; 28] = [
     // `coll_tuned_priority 0`, `OMPI_MCA_coll_tuned_bcast_algorithm=3`, `--mca coll ^tuned`, `OMPI_MCA_coll=^tuned`.
-    (Values(setting), r#"(?:\b|OMPI_MCA_)(coll_\w+|(?:mca\s+|OMPI_MCA_)coll)["']?(?:IS|\s+)["']?([\^\w/.,-]+)"#),
+    r"(?:\b|OMPI_MCA_)(?<setting>coll_\w+)VALUE",
+    r"(?:mca\s+|OMPI_MCA_)(?<setting>coll)VALUE",
     // `Algorithm: 3`, `alg=binomial`, `algorithm 3`.
-    (
-        Text(Stated::Algorithm),
-        r"BEGINalg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?(?:IS(\w+(?:[ -]\w+)*)|\s+#?(\d+)\b)",
-    ),
+    r"BEGINalg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?IS(?<algorithm>\w+(?:[ -]\w+)*)",
+    r"BEGINalg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?\s+#?(?<algorithm>\d+)\b",
     // `component: tuned`, `coll = tuned`.
-    (Text(|_| Stated::Tuned), r"BEGIN(?:(?:coll\w*[ _])?(?:component|module)|coll)IS(tuned)\s*$"),
+    r"BEGIN(?:(?:coll\w*[ _])?(?:component|module)|coll)IS(?<component>tuned)\s*$",
     // `Procs: 8`, `number of ranks = 8`, `world size: 8`.
-    (Count(Stated::Ranks), r"(?:^|[^a-z0-9-])(?:np|(?:n|num)_?proc|(?:(?:n|num)_?)?RANKS)\bCOUNT"),
-    (Count(Stated::Ranks), r"(?:^|[^a-z0-9-])(?:comm|communicator|mpi|world)[ _]size\bCOUNT"),
+    r"(?:^|[^a-z0-9-])(?:np|(?:n|num)_?proc|(?:(?:n|num)_?)?RANKS)\bCOUNT",
+    r"(?:^|[^a-z0-9-])(?:comm|communicator|mpi|world)[ _]size\bCOUNT",
     // `on 8 ranks`, `[8 processes]`, `8 processes on 2 nodes`.
-    (Count(Stated::Ranks), r"NUMBERRANKS\s*(?:$|[^\w\s/]|(?:with|for|at|using|and|x)\b)"),
-    (Count(Stated::Ranks), r"NUMBERRANKS\s+(?:on|over|across)\s+(?:\d+\s+)?(?:nodes|hosts)\b"),
+    r"NUMBER(?<ranks>\d+)\s+RANKS\s*(?:$|[^\w\s/]|(?:with|for|at|using|and|x)\b)",
+    r"NUMBER(?<ranks>\d+)\s+RANKS\s+(?:on|over|across)\s+(?:\d+\s+)?(?:nodes|hosts)\b",
     // `8 processes per node`, `x 8 ranks`, `Processes: 8 per node`, `ppr:8:node`.
-    (Count(Stated::PerNode), r"NUMBERRANKS\s*(?:per|/|on\s+each|each)\s*(?:node|host)"),
-    (Count(Stated::PerNode), r"(?:\bx|(?:nodes|hosts)\s*\*)\s*(\d+)\s+RANKS\b"),
-    (Count(Stated::PerNode), r"RANKSIS(\d+)\s+per\s+(?:node|host)|\bppr:(\d+):node\b"),
+    r"NUMBER(?<each>\d+)\s+RANKS\s*(?:per|/|on\s+each|each)\s*(?:node|host)",
+    r"(?:\bx|(?:nodes|hosts)\s*\*)\s*(?<each>\d+)\s+RANKS\b",
+    r"RANKSIS(?<each>\d+)\s+per\s+(?:node|host)",
+    r"\bppr:(?<each>\d+):node\b",
     // `--ntasks-per-node=8`, `SLURM_NTASKS_PER_NODE=8`, `ppn: 8`, `mpiprocs=8`, and of mpirun `-N 8`.
-    (Count(Stated::PerNode), r"RANKS[ _-]per[ _-](?:node|host)(?:IS|\s+)(\d+)\b"),
-    (Count(Stated::PerNode), r"(?:\bppn|-perhost|-npernode|\bmpiprocs|\bptile)(?:IS|\s+)(\d+)\b"),
-    (Count(Stated::PerNode), r"MPIRUN\b.*\s(?-i:-N)(?:\s*|=)(\d+)\b"),
+    r"RANKS[ _-]per[ _-](?:node|host)(?:IS|\s+)(?<each>\d+)\b",
+    r"(?:\bppn|-perhost|-npernode|\bmpiprocs|\bptile)(?:IS|\s+)(?<each>\d+)\b",
+    r"MPIRUN\b.*\s(?-i:-N)(?:\s*|=)(?<each>\d+)\b",
     // `4 nodes`, `Nodes: 4`, `SLURM_NNODES=4`, `-l select=4`, and of Slurm `-N 4`.
-    (Count(Stated::Nodes), r"NUMBER(?:compute\s+)?(?:nodes?|hosts?)\b"),
-    (Count(Stated::Nodes), r"(?:^|[^a-z])(?:n?nodes|num_nodes|hosts|select)IS(\d+)\b|\s--nodes\s+(\d+)\b"),
-    (Count(Stated::Nodes), r"(?:srun|salloc|SBATCH)\b.*\s(?-i:-N)(?:\s*|=)(\d+)\b"),
+    r"NUMBER(?<nodes>\d+)\s+(?:compute\s+)?(?:nodes?|hosts?)\b",
+    r"(?:^|[^a-z])(?:n?nodes|num_nodes|hosts|select)IS(?<nodes>\d+)\b",
+    r"\s--nodes\s+(?<nodes>\d+)\b",
+    r"(?:srun|salloc|SBATCH)\b.*\s(?-i:-N)(?:\s*|=)(?<nodes>\d+)\b",
     // The hosts of mpirun.
-    (Values(|values| Some(Stated::Nodes(count_hosts(values.first()?)))), r"\s-{1,2}(?:host|(?-i:H))(?:\s+|=)(\S+)"),
+    r"\s-{1,2}(?:host|(?-i:H))(?:\s+|=)(?<hosts>\S+)",
     // `Open MPI 4.1.5`, `openmpi-4.1.5`.
-    (
-        Text(Stated::Version),
-        r"\b(?:open[ _-]?mpi|ompi)GAP(?:version|release|repo revision)?GAP/?v?(\d+\.\d+(?:\.\d+)?)",
-    ),
-    (Text(Stated::Library), r"\b(mpich|mvapich)2?\b|\b(intel(?:\(r\))? mpi) library"),
+    r"\b(?:open[ _-]?mpi|ompi)GAP(?:version|release|repo revision)?GAP/?v?(?<version>\d+\.\d+(?:\.\d+)?)",
+    r"\b(?<library>mpich|mvapich|intel(?:\(r\))? mpi library)2?\b",
     // `/opt/a/bin/mpirun`.
-    (Text(Stated::Installation), r#"(?:^|[\s"'=])(/\S*)/bin/MPIRUN\b"#),
+    r#"(?:^|[\s"'=])(?<installation>/\S*)/bin/MPIRUN\b"#,
     // `[ms]` alone, `times in ms`, `Time (s)`, `unit: us`; no times such as `in 3 s` or `time (s): 3`.
-    (
-        Values(|values| Some(Stated::Unit(per_second(&values.first()?.to_lowercase())?))),
-        r"^\W*UNIT\W*$|TIMES.*?(?:\b(?:in|units?|is|are)\s|[:=]|\s[\[(])\s*UNIT\b\s*[\])]?\s*(?:$|[,;.]|[^\W\d]|[\[(])",
-    ),
+    r"^\W*UNIT\W*$",
+    r"TIMES.*?(?:\b(?:in|units?|is|are)\s|[:=]|\s[\[(])\s*UNIT\b\s*[\])]?\s*(?:$|[,;.]|[^\W\d]|[\[(])",
     // `statistic: p99`, `metric = maximum`.
-    (Values(statistic), r"\b(?:statistics?|stat|metric|aggregat(?:e|ion))\b\s*[:=]?\s*(\w+)"),
-    (Text(|_| Stated::Swapped), r"\b(?:columns?|ranks|sizes?|\w+_bytes|\w+_size)\b.*\b(swapped|(?:inter|ex)changed)\b"),
+    r"\b(?:statistics?|stat|metric|aggregat(?:e|ion))\b\s*[:=]?\s*(?<statistic>\w+)",
+    r"\b(?:columns?|ranks|sizes?|\w+_bytes|\w+_size)\b.*\b(?<order>swapped|(?:inter|ex)changed)\b",
 ];
-
-fn setting(values: &[&str]) -> Option<Stated> {
-    let [name, value] = *values else { return None };
-    let name = if name.starts_with("coll_") { name } else { "coll" };
-    Some(Stated::Setting(name.to_owned(), value.trim_end_matches([',', '.']).to_lowercase()))
-}
-
-fn statistic(values: &[&str]) -> Option<Stated> {
-    let name = values.first()?.to_lowercase();
-    let role = time_role(&["time".to_owned(), name.clone()]);
-    matches!(role, Some(Role::Max | Role::Min | Role::Spread)).then_some(Stated::Statistic(name))
-}
-
-fn count_hosts(names: &str) -> u32 {
-    names.split(',').map(|host| host.split(':').next()).collect::<BTreeSet<_>>().len() as u32
-}
 
 /// The ranks of a program that a command starts; the `FORMS`.
 static EXPRESSIONS: LazyLock<(Regex, [Regex; FORMS.len()])> = LazyLock::new(|| {
@@ -144,7 +92,7 @@ static EXPRESSIONS: LazyLock<(Regex, [Regex; FORMS.len()])> = LazyLock::new(|| {
     };
     let tasks = r"\s(?:-{1,2}np|--ntasks)(?:\s*|=)(\d+)\b|MPIRUN\b[^|]*?\s(?-i:-c)\s*(\d+)\b";
     let number = r"(?:MPIRUN|srun|aprun|BSUB|SBATCH)\b[^|]*?\s--?(?-i:n)(?:\s*|=)(\d+)\b";
-    (compile(&format!("{tasks}|{number}")), FORMS.map(|(_, form)| compile(form)))
+    (compile(&format!("{tasks}|{number}")), FORMS.map(compile))
 });
 
 /// The ranks that a command starts, over all of its programs.
@@ -160,62 +108,56 @@ fn started_ranks(text: &str) -> Option<u32> {
 
 /// All statements of a line. Lines that were read earlier may name the nodes of its ranks per node, or the reverse.
 pub(super) fn read(line: u64, text: &str, earlier: &[Statement]) -> Vec<Statement> {
-    let started = started_ranks(text);
-    let mut facts: Vec<Stated> = started.map(Stated::Ranks).into_iter().collect();
-    for (expression, (form, _)) in EXPRESSIONS.1.iter().zip(&FORMS) {
-        for found in expression.captures_iter(text) {
-            let values: Vec<&str> = found.iter().skip(1).flatten().map(|value| value.as_str()).collect();
-            let fact = match form {
-                Count(of) => values.first().and_then(|count| Some(of(count.parse().ok()?))),
-                Text(of) => values.first().map(|text| of((*text).to_owned())),
-                Values(of) => of(&values),
-            };
-            facts.extend(fact.filter(|fact| !facts.iter().any(|known| is_about_same(known, fact))));
+    let statement =
+        |about: String, value: String| Statement { line, text: text.to_owned(), about, value, is_disputed: false };
+    let of_ranks = |ranks: u32| statement("ranks".to_owned(), ranks.to_string());
+    let started = started_ranks(text).map(of_ranks);
+    let mut stated = Vec::from_iter(started.clone());
+    for (expression, found) in EXPRESSIONS.1.iter().flat_map(|it| it.captures_iter(text).map(move |found| (it, found)))
+    {
+        let names = expression.capture_names().flatten();
+        let values: Vec<_> = names.filter_map(|name| Some((name, found.name(name)?.as_str()))).collect();
+        let (about, value) = match values[..] {
+            [(_, parameter), (_, value)] => (parameter.to_lowercase(), value.to_lowercase()),
+            [("hosts", names)] => ("nodes".to_owned(), count_hosts(names).to_string()),
+            [(about, value)] => (about.to_owned(), value.to_owned()),
+            _ => continue,
+        };
+        if find(&stated, &about).is_none() {
+            stated.push(statement(about, value));
         }
     }
     // With a number of tasks, that of each node is the largest one for Slurm.
     let is_limit = started.is_some() && ["srun", "SBATCH"].iter().any(|name| text.contains(name));
-    let has = |wanted: fn(&Stated) -> bool| facts.iter().any(wanted);
-    let is_placed = !is_limit && has(|fact| matches!(fact, Stated::Nodes(_) | Stated::PerNode(_)));
-    let is_alone = !has(|fact| matches!(fact, Stated::Ranks(_)));
-    let earlier = earlier.iter().rev().map(|statement| &statement.fact).filter(|_| is_alone);
-    let placed = placed_ranks(facts.iter().chain(earlier)).filter(|_| is_placed).map(Stated::Ranks);
-    let placed = placed.filter(|placed| !facts.contains(placed));
-    facts.extend(placed);
-    facts.retain(|fact| *fact != Stated::Ranks(0));
-    facts.into_iter().map(|fact| Statement { line, text: text.to_owned(), fact, is_disputed: false }).collect()
+    let is_placed = !is_limit && ["nodes", "each"].iter().any(|about| find(&stated, about).is_some());
+    let earlier = earlier.iter().rev().filter(|_| find(&stated, "ranks").is_none());
+    let count = |about| find(stated.iter().chain(earlier.clone()), about)?.value.parse::<u32>().ok();
+    let placed = count("nodes").filter(|_| is_placed).zip(count("each"));
+    let placed = placed.and_then(|(nodes, each)| nodes.checked_mul(each)).map(of_ranks);
+    stated.extend(placed.filter(|placed| !stated.contains(placed)));
+    stated.retain(|it| (it.about.as_str(), it.value.as_str()) != ("ranks", "0"));
+    stated
 }
 
-/// The nodes times the ranks of each.
-fn placed_ranks<'a>(facts: impl Iterator<Item = &'a Stated> + Clone) -> Option<u32> {
-    let nodes = facts.clone().find_map(|fact| if let Stated::Nodes(count) = fact { Some(*count) } else { None });
-    let each = facts.clone().find_map(|fact| if let Stated::PerNode(count) = fact { Some(*count) } else { None });
-    each?.checked_mul(nodes?)
+/// The first statement about something.
+pub(super) fn find<'a>(stated: impl IntoIterator<Item = &'a Statement>, about: &str) -> Option<&'a Statement> {
+    stated.into_iter().find(|statement| statement.about == about)
+}
+
+fn count_hosts(names: &str) -> usize {
+    names.split(',').map(|host| host.split(':').next()).collect::<BTreeSet<_>>().len()
 }
 
 /// The facts that statements about an output supply if nothing else does: the ranks, and the default, which
 /// ompi-collectives-tuning and others call `tuned`.
-pub(super) fn supplied<'a>(stated: impl IntoIterator<Item = &'a Statement>) -> Facts {
-    let mut facts = Facts::default();
-    for statement in stated.into_iter().filter(|statement| !statement.is_disputed) {
-        match &statement.fact {
-            Stated::Ranks(ranks) => facts.ranks = facts.ranks.or(Some(Ranks(*ranks))),
-            Stated::Algorithm(words) if !words.eq_ignore_ascii_case("tuned") => {}
-            Stated::Algorithm(_) | Stated::Tuned => {
-                facts.algorithm = Some(CandidateName::Complete(Candidate::Builtin));
-            }
-            _ => {}
-        }
-    }
-    facts
-}
-
-/// Returns true if both are about the same thing, so that the later one replaces the other.
-pub(super) fn is_about_same(one: &Stated, other: &Stated) -> bool {
-    match (one, other) {
-        (Stated::Setting(one, _), Stated::Setting(other, _)) => one == other,
-        _ => discriminant(one) == discriminant(other),
-    }
+pub(super) fn supplied<'a>(stated: impl IntoIterator<Item = &'a Statement, IntoIter: Clone>) -> Facts {
+    let mut undisputed = stated.into_iter().filter(|statement| !statement.is_disputed);
+    let ranks = find(undisputed.clone(), "ranks").and_then(|statement| statement.value.parse().ok());
+    let is_default = |it: &Statement| {
+        ["algorithm", "component"].contains(&it.about.as_str()) && it.value.eq_ignore_ascii_case("tuned")
+    };
+    let algorithm = undisputed.any(is_default).then_some(CandidateName::Complete(Candidate::Builtin));
+    Facts { ranks, algorithm, ..Facts::default() }
 }
 
 /// Assumptions about the rows of an output.
@@ -224,46 +166,31 @@ pub(super) struct Assumed<'a> {
     /// Facts that the output itself names, which may be about a part of the ranks that a command starts.
     pub(super) content: &'a Facts,
     pub(super) columns: Option<&'a Columns>,
+    /// The directory of the Open MPI that ran.
+    pub(super) installation: Option<&'a str>,
     pub(super) release: Release,
 }
 
 /// Compares the statements about an output with what is assumed about its rows. Returns a finding about an algorithm that
 /// Open MPI may not have forced.
 pub(super) fn compare(stated: &[Statement], assumed: &Assumed<'_>) -> Result<Option<Finding>, ImportError> {
-    let value = |wanted: &str| {
-        let named = |statement: &Statement| match &statement.fact {
-            Stated::Setting(name, value) if name == wanted => Some((statement.line, value.clone())),
-            _ => None,
-        };
-        stated.iter().rev().find_map(named)
-    };
+    let last = |about: &str| find(stated.iter().rev(), about);
     for statement in stated {
-        let contradiction = match &statement.fact {
-            Stated::Setting(name, setting) => assumed.setting(name, setting, |name| Some(value(name)?.1)),
-            other => assumed.contradiction(other),
-        };
-        if let Some(why) = contradiction {
-            return Err(statement.error(&why));
+        if let Some(why) = assumed.contradiction(statement, |about| Some(last(about)?.value.as_str())) {
+            let remedy = "correct the option or the name, or remove the line if it is about something else";
+            let what = format!("the file contradicts what is assumed about it: {why} ({remedy}): {}", statement.text);
+            return Err(ImportError::doubtful(what).at(statement.line));
         }
     }
-    let forced = value(&format!("coll_tuned_{}_algorithm", assumed.subject.collective));
-    let forced = forced.filter(|_| value(USE_RULES).is_none() && assumed.is_forced());
-    Ok(forced.map(|(line, _)| {
+    let forced = last(&format!("coll_tuned_{}_algorithm", assumed.subject.collective));
+    let forced = forced.filter(|_| last(USE_RULES).is_none() && assumed.is_forced());
+    Ok(forced.map(|statement| {
         let what = format!(
             "an algorithm is forced, but no line sets {USE_RULES}, without which Open MPI ignores that: unless it was set \
              elsewhere, these are times of the default"
         );
-        Finding::new(FindingCode::NotForced, what).at(line)
+        Finding::new(FindingCode::NotForced, what).at(statement.line)
     }))
-}
-
-impl Statement {
-    /// The error that a file contradicts what is assumed about it.
-    pub(super) fn error(&self, why: &str) -> ImportError {
-        let remedy = "correct the option or the name, or remove the line if it is about something else";
-        let what = format!("the file contradicts what is assumed about it: {why} ({remedy}): {}", self.text);
-        ImportError::doubtful(what).at(self.line)
-    }
 }
 
 /// Without this setting Open MPI neither forces algorithms nor reads rules. [src coll_tuned_module.c]
@@ -281,8 +208,7 @@ impl Assumed<'_> {
     pub(super) fn compare_name(&self, line: u64, name: &str) -> Result<(), ImportError> {
         let is_other = match CandidateName::read(name) {
             CandidateName::Complete(named) => named != self.subject.candidate,
-            _ if name == "tuned" => false,
-            _ => self.other_algorithm(&[name.trim_start_matches("tuned:").to_owned()]).is_some(),
+            _ => name != "tuned" && self.is_other(name.trim_start_matches("tuned:")) == Some(true),
         };
         let what = || format!("the row names {name}, and has the number of {}", self.subject.candidate);
         if is_other { Err(ImportError::doubtful(what()).at(line)) } else { Ok(()) }
@@ -292,112 +218,118 @@ impl Assumed<'_> {
         matches!(self.subject.candidate, Candidate::Tuned(_))
     }
 
-    /// Returns how a fact contradicts what is assumed, if it does.
-    fn contradiction(&self, fact: &Stated) -> Option<String> {
-        let CompleteFacts { ranks, .. } = *self.subject;
-        match fact {
-            Stated::Ranks(stated) => (self.content.ranks.is_none() && *stated != ranks.0)
-                .then(|| format!("it says {stated} ranks, and {ranks} are assumed")),
-            Stated::Algorithm(text) => {
-                let words = words(text);
-                let is_number = words.first().is_some_and(|word| word.parse::<u32>().is_ok());
-                let counts = if is_number { 1..=1 } else { 1..=words.len() };
-                let names: Vec<String> = counts.rev().map(|count| words[..count].join("_")).collect();
-                self.other_algorithm(&names).filter(|_| self.content.algorithm.is_none())
-            }
-            Stated::Version(stated) => (stated.parse::<Release>() != Ok(self.release)).then(|| {
-                let family: Vec<&str> = stated.split('.').take(2).collect();
-                format!("it says Open MPI {stated}, and {} is assumed (--release {})", self.release, family.join("."))
-            }),
-            Stated::Library(library) => Some(format!("it says {library}, whose algorithms are not those of Open MPI")),
-            Stated::Unit(unit) => {
-                let columns = self.columns.map_or(&[][..], |columns| &columns.columns);
-                let is_other =
-                    columns.iter().any(|column| column.is_time() && column.per_second.is_some_and(|own| own != *unit));
-                is_other.then(|| "it says another unit of times than the header or --unit".to_owned())
-            }
-            Stated::Statistic(name) => {
-                let is_named = self.columns.is_some_and(|columns| columns.has(Role::Max));
-                (!is_named).then(|| format!("it says {name}, and times are taken for means; name the column after it"))
-            }
-            Stated::Swapped => Some("it says that columns are in another order than their header".to_owned()),
-            Stated::Setting(..) | Stated::Nodes(_) | Stated::PerNode(_) | Stated::Tuned | Stated::Installation(_) => {
-                None
-            }
+    /// Returns true if a number or a name is that of another algorithm, as is a number without one. Words without one may
+    /// be about something else.
+    fn is_other(&self, name: &str) -> Option<bool> {
+        let number = |of: Candidate| of.choice().map_or(0, |choice| choice.algorithm);
+        let name = CandidateName::read(name);
+        match name.candidate(self.release, self.subject.collective) {
+            Ok(named) => Some(number(named) != number(self.subject.candidate)),
+            Err(_) => matches!(name, CandidateName::Id(_)).then_some(true),
         }
     }
 
-    /// Returns how the first of these names that has an algorithm contradicts the assumed one. A number always does if it
-    /// has none; words that have none may be about something else.
-    fn other_algorithm(&self, names: &[String]) -> Option<String> {
-        let CompleteFacts { collective, candidate, .. } = *self.subject;
-        let number = |of: Candidate| of.choice().map_or(0, |choice| choice.algorithm);
-        let differs = names.iter().find_map(|name| {
-            let name = CandidateName::read(name);
-            match name.candidate(self.release, collective) {
-                Ok(named) => Some(number(named) != number(candidate)),
-                Err(_) => matches!(name, CandidateName::Id(_)).then_some(true),
-            }
-        });
-        let what = || format!("it says another algorithm of {collective} than {candidate}, which is assumed");
-        differs?.then(what)
-    }
-
-    /// Returns how a setting contradicts what is assumed, given the values of all of them.
-    fn setting(&self, name: &str, setting: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
-        let CompleteFacts { collective, candidate, .. } = *self.subject;
+    /// Returns how a statement contradicts what is assumed, if it does, given the last values of settings.
+    fn contradiction<'a>(&self, stated: &Statement, setting: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+        let CompleteFacts { collective, ranks, candidate, .. } = *self.subject;
+        let (about, value) = (stated.about.as_str(), stated.value.as_str());
         let is_ours = self.is_forced() || candidate == Candidate::Builtin;
-        let is_dynamic = |value: String| !["0", "f", "false", "n", "no", "disabled"].contains(&value.as_str());
-        let is_ignored = value(USE_RULES).map(is_dynamic) == Some(false);
-        let (is_contradicted, why) = if name == "coll" {
-            let is_listed = setting.trim_start_matches('^').split(',').any(|component| component == "tuned");
-            let is_left_out = is_listed == setting.starts_with('^');
-            (is_ours && is_left_out, format!("coll/tuned is not among the components {setting}"))
-        } else if let Some(component) = name.trim_start_matches("coll_").strip_suffix("_priority") {
-            let tuned = value("coll_tuned_priority").and_then(|it| it.parse().ok()).unwrap_or(TUNED_PRIORITY);
-            let own = setting.parse().ok().filter(|_| component != "tuned" && !PASSING.contains(&component));
-            let (other, component) = own.map_or((BASIC_PRIORITY, "basic"), |own: i64| (own, component));
-            (is_ours && tuned <= other, format!("{component} has priority {other}, and coll/tuned {tuned}"))
-        } else if name == USE_RULES {
-            (is_ignored && self.is_forced(), "without dynamic rules Open MPI forces no algorithm".to_owned())
-        } else if name.ends_with("_dynamic_rules_filename") {
-            (!is_ignored && candidate == Candidate::Builtin, "rules chose the algorithms".to_owned())
-        } else {
-            let (of, parameter) = name.strip_prefix("coll_tuned_")?.split_once("_algorithm")?;
-            let is_about = collective_named(of) == Some(collective) && !is_ignored;
-            let choice = match candidate {
-                _ if is_about && parameter.is_empty() => return self.other_algorithm(&[setting.to_owned()]),
-                Candidate::Tuned(choice) if is_about => choice,
-                _ => return None,
-            };
-            let assumed = match parameter {
-                "_segmentsize" => choice.segsize,
-                "_tree_fanout" | "_chain_fanout" => u64::from(choice.faninout),
-                "_max_requests" => u64::from(choice.max_requests),
-                _ => return None,
-            };
-            let differs = setting.parse().is_ok_and(|value: u64| value > 0 && value != assumed);
-            let remedy = "--algorithm tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
-            (differs, format!("it says {of}{parameter} {setting} ({remedy})"))
+        let is_ignored = setting(USE_RULES).is_some_and(|it| ["0", "f", "false", "n", "no", "disabled"].contains(&it));
+        let other_algorithm =
+            || format!("it says another algorithm of {collective} than {candidate}, which is assumed");
+        let but = format!("but {candidate} is assumed");
+        let priority = about.strip_prefix("coll_").and_then(|about| about.strip_suffix("_priority"));
+        let parameter = about.strip_prefix("coll_tuned_").and_then(|about| about.split_once("_algorithm"));
+        let (is_contradicted, why) = match (about, priority, parameter) {
+            ("ranks", ..) => {
+                let is_other = self.content.ranks.is_none() && value.parse() != Ok(ranks.0);
+                (is_other, format!("it says {value} ranks, and {ranks} are assumed"))
+            }
+            ("algorithm", ..) if self.content.algorithm.is_none() => {
+                let words = words(value);
+                let is_number = words.first().is_some_and(|word| word.parse::<u32>().is_ok());
+                let most = if is_number { 1 } else { words.len() };
+                let first = (1..=most).rev().find_map(|count| self.is_other(&words[..count].join("_")));
+                (first == Some(true), other_algorithm())
+            }
+            ("version", ..) => {
+                let family: Vec<&str> = value.split('.').take(2).collect();
+                let remedy = format!("{} is assumed (--release {})", self.release, family.join("."));
+                (value.parse() != Ok(self.release), format!("it says Open MPI {value}, and {remedy}"))
+            }
+            ("library", ..) => (true, format!("it says {value}, whose algorithms are not those of Open MPI")),
+            ("installation", ..) => {
+                let known = self.installation.unwrap_or(value);
+                (known != value, format!("other timings are of the Open MPI in {known}"))
+            }
+            ("unit", ..) => {
+                let (unit, columns) =
+                    (per_second(&value.to_lowercase()), self.columns.map_or(&[][..], |it| &it.columns));
+                let is_other =
+                    columns.iter().any(|it| it.is_time() && it.per_second.is_some() && it.per_second != unit);
+                (is_other, "it says another unit of times than the header or --unit".to_owned())
+            }
+            ("statistic", ..) => {
+                let role = time_role(&["time".to_owned(), value.to_lowercase()]);
+                let is_mean = !matches!(role, Some(Role::Max | Role::Min | Role::Spread));
+                let is_named = self.columns.is_some_and(|columns| columns.has(Role::Max));
+                let why = format!("it says {value}, and times are taken for means; name the column after it");
+                (!is_mean && !is_named, why)
+            }
+            ("order", ..) => (true, "it says that columns are in another order than their header".to_owned()),
+            ("coll", ..) => {
+                let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");
+                let is_left_out = is_listed == value.starts_with('^');
+                (is_ours && is_left_out, format!("coll/tuned is not among the components {value}, {but}"))
+            }
+            (_, Some(component), _) => {
+                let tuned = setting("coll_tuned_priority").and_then(|it| it.parse().ok()).unwrap_or(TUNED_PRIORITY);
+                let own = value.parse().ok().filter(|_| component != "tuned" && !PASSING.contains(&component));
+                let (other, component) = own.map_or((BASIC_PRIORITY, "basic"), |own: i64| (own, component));
+                let why = format!("{component} has priority {other}, and coll/tuned {tuned}, {but}");
+                (is_ours && tuned <= other, why)
+            }
+            (USE_RULES, ..) => {
+                (is_ignored && self.is_forced(), format!("without dynamic rules Open MPI forces no algorithm, {but}"))
+            }
+            _ if about.ends_with("_dynamic_rules_filename") => {
+                (!is_ignored && candidate == Candidate::Builtin, format!("rules chose the algorithms, {but}"))
+            }
+            (.., Some((of, parameter))) if collective_named(of) == Some(collective) && !is_ignored => {
+                let choice = candidate.choice().filter(|_| self.is_forced());
+                let assumed = match (parameter, choice) {
+                    ("", _) => return (self.is_other(value) == Some(true)).then(other_algorithm),
+                    ("_segmentsize", Some(choice)) => choice.segsize,
+                    ("_tree_fanout" | "_chain_fanout", Some(choice)) => u64::from(choice.faninout),
+                    ("_max_requests", Some(choice)) => u64::from(choice.max_requests),
+                    _ => return None,
+                };
+                let is_other = value.parse().is_ok_and(|value: u64| value > 0 && value != assumed);
+                let remedy = "--algorithm tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
+                (is_other, format!("it says {of}{parameter} {value} ({remedy}), {but}"))
+            }
+            _ => return None,
         };
-        is_contradicted.then(|| format!("{why}, but {candidate} is assumed"))
+        is_contradicted.then_some(why)
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn facts(text: &str) -> Vec<Stated> {
-        read(1, text, &[]).into_iter().map(|statement| statement.fact).collect()
+    fn facts(text: &str) -> Vec<(String, String)> {
+        read(1, text, &[]).into_iter().map(|statement| (statement.about, statement.value)).collect()
     }
 
     #[test]
     fn commands_and_headings_state_facts() {
-        let (ranks, nodes, each, unit) = (Stated::Ranks, Stated::Nodes, Stated::PerNode, Stated::Unit);
-        let setting = |name: &str, value: &str| Stated::Setting(name.to_owned(), value.to_owned());
-        let algorithm = |name: &str| Stated::Algorithm(name.to_owned());
-        let version = |text: &str| Stated::Version(text.to_owned());
+        let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let ranks = |count: u32| setting("ranks", &count.to_string());
+        let nodes = |count: u32| setting("nodes", &count.to_string());
+        let each = |count: u32| setting("each", &count.to_string());
+        let unit = |name: &str| setting("unit", name);
+        let algorithm = |name: &str| setting("algorithm", name);
+        let version = |text: &str| setting("version", text);
         for (text, stated) in [
             ("+ mpirun -np 8 ./osu_bcast", vec![ranks(8)]),
             ("mpiexec -n 16 ./osu_bcast -f", vec![ranks(16)]),
@@ -450,23 +382,23 @@ mod tests {
             ("SLURM_NNODES=4", vec![nodes(4)]),
             ("mpirun -np 16 --host n1,n2 --map-by ppr:16:node x", vec![ranks(16), each(16), nodes(2), ranks(32)]),
             ("mpirun -np 8 --host n1,n2 --map-by ppr:4:node x", vec![ranks(8), each(4), nodes(2)]),
-            ("# [ms]", vec![unit(1e3)]),
-            ("# time (s)", vec![unit(1.0)]),
-            ("# times in ms", vec![unit(1e3)]),
-            ("all timings are ns, medians", vec![unit(1e9)]),
-            ("Latency is in seconds", vec![unit(1.0)]),
-            ("# unit: ms", vec![unit(1e3)]),
-            ("values in microseconds (mean)", vec![unit(1e6)]),
+            ("# [ms]", vec![unit("ms")]),
+            ("# time (s)", vec![unit("s")]),
+            ("# times in ms", vec![unit("ms")]),
+            ("all timings are ns, medians", vec![unit("ns")]),
+            ("Latency is in seconds", vec![unit("seconds")]),
+            ("# unit: ms", vec![unit("ms")]),
+            ("values in microseconds (mean)", vec![unit("microseconds")]),
             ("# took 3 ms in all", vec![]),
             ("# waited in s1 for a time", vec![]),
             ("# total time (s): 12.3", vec![]),
             ("time: 3 s", vec![]),
             ("real time 0m3.2s", vec![]),
-            ("# statistic: maximum over 1000 calls", vec![Stated::Statistic("maximum".to_owned())]),
-            ("statistic p99", vec![Stated::Statistic("p99".to_owned())]),
-            ("metric: mean", vec![]),
-            ("# sizes and ranks are swapped", vec![Stated::Swapped]),
-            ("# columns 3 and 4 interchanged", vec![Stated::Swapped]),
+            ("# statistic: maximum over 1000 calls", vec![setting("statistic", "maximum")]),
+            ("statistic p99", vec![setting("statistic", "p99")]),
+            ("metric: mean", vec![setting("statistic", "mean")]),
+            ("# sizes and ranks are swapped", vec![setting("order", "swapped")]),
+            ("# columns 3 and 4 interchanged", vec![setting("order", "interchanged")]),
             ("keys exchanged with host", vec![]),
             ("2 more processes have sent help message help-mpi-btl.txt", vec![]),
             ("# ( 2 additional processes waiting in MPI_Barrier)", vec![]),
@@ -474,8 +406,8 @@ mod tests {
             ("export OMPI_MCA_coll_tuned_bcast_algorithm=3", vec![setting("coll_tuned_bcast_algorithm", "3")]),
             ("Algorithm: 3", vec![algorithm("3")]),
             ("algo: tuned", vec![algorithm("tuned")]),
-            ("component: tuned", vec![Stated::Tuned]),
-            ("# coll = tuned", vec![Stated::Tuned]),
+            ("component: tuned", vec![setting("component", "tuned")]),
+            ("# coll = tuned", vec![setting("component", "tuned")]),
             ("component: han", vec![]),
             ("--mca coll tuned,self -np 4 x", vec![ranks(4), setting("coll", "tuned,self")]),
             ("coll: tuned 30, basic 10", vec![]),
@@ -486,11 +418,11 @@ mod tests {
             ("module load openmpi/4.1.5-gcc", vec![version("4.1.5")]),
             ("Open MPI: 5.0.3", vec![version("5.0.3")]),
             ("Open MPI v4.0.7, package: x", vec![version("4.0.7")]),
-            ("MVAPICH2 Version: 2.3.7", vec![Stated::Library("MVAPICH".to_owned())]),
+            ("MVAPICH2 Version: 2.3.7", vec![setting("library", "MVAPICH")]),
             ("# MPI Version : 3.1", vec![]),
             (
                 "/opt/openmpi-4.1.5/bin/mpirun -np 2 x",
-                vec![ranks(2), version("4.1.5"), Stated::Installation("/opt/openmpi-4.1.5".to_owned())],
+                vec![ranks(2), version("4.1.5"), setting("installation", "/opt/openmpi-4.1.5")],
             ),
         ] {
             assert_eq!(facts(text), stated, "{text}");

@@ -128,8 +128,6 @@ const LEAST_SECONDS: f64 = 10e-9;
 /// Share of a time by which the three may miss each other: they are of the same calls, apart from rounding.
 const SLACK: f64 = 1e-3;
 
-const UNIT: &str = "correct the unit in the header, or the value";
-
 /// Checks the times of a row, which are means of this many calls and written with this step. A fault concerns all rows. If
 /// the average is wanted, the others may be over calls.
 pub(super) fn check(
@@ -138,32 +136,29 @@ pub(super) fn check(
     is_average: bool,
 ) -> Result<(), ImportError> {
     let Imported { cell, times: TimeStatistics { max, min, mean }, .. } = *timing;
-    let impossible = |why: String, remedy: &str| {
-        let rule = "no time of the file is used, since a unit and a statistic hold for a column";
-        Err(ImportError::doubtful(format!("{why}; {rule}: {remedy}")))
-    };
-    if let Some(why) = max.into_iter().chain(min).chain(mean).find_map(|time| check_time(time, cell.bytes).err()) {
-        return impossible(why, UNIT);
-    }
-    let Seconds(longest) = max.or(mean).unwrap_or(Seconds(0.0));
-    if longest < LEAST_SECONDS && cell.ranks.0 > 1 && max.or(mean).is_some() {
-        return impossible(format!("no call on {} ranks takes {}", cell.ranks, Seconds(longest)), UNIT);
-    }
-    let calls = calls.unwrap_or(1);
-    let all = longest * calls as f64;
-    if all > MOST_SECONDS {
-        let why = format!("{calls} calls of {} would take {all:.0e} s", Seconds(longest));
-        return impossible(why, UNIT);
-    }
+    let (Seconds(longest), calls) = (max.or(mean).unwrap_or(Seconds(LEAST_SECONDS)), calls.unwrap_or(1));
     let (low, high) = (min.map_or(0.0, |min| min.0), max.map_or(f64::INFINITY, |max| max.0));
     let slack = step.0 + SLACK * longest;
     // One rank at least has the minimum, and one the maximum.
-    let apart =
-        if is_average || !high.is_finite() || min.is_none() { 0.0 } else { (high - low) / f64::from(cell.ranks.0) };
-    if low > high + slack || mean.is_some_and(|mean| mean.0 + slack < low + apart || mean.0 - slack > high - apart) {
+    let is_over_ranks = !is_average && high.is_finite() && min.is_some();
+    let apart = if is_over_ranks { (high - low) / f64::from(cell.ranks.0) } else { 0.0 };
+    let is_outside = |mean: Seconds| mean.0 + slack < low + apart || mean.0 - slack > high - apart;
+    let unit = "correct the unit in the header, or the value";
+    let (why, remedy) = if let Some(why) =
+        [max, min, mean].into_iter().flatten().find_map(|it| check_time(it, cell.bytes).err())
+    {
+        (why, unit)
+    } else if longest < LEAST_SECONDS && cell.ranks.0 > 1 {
+        (format!("no call on {} ranks takes {}", cell.ranks, Seconds(longest)), unit)
+    } else if longest * calls as f64 > MOST_SECONDS {
+        (format!("{calls} calls of {} would take {:.0e} s", Seconds(longest), longest * calls as f64), unit)
+    } else if low > high + slack || mean.is_some_and(is_outside) {
         let times = [min, mean, max].into_iter().flatten().map(|time| time.to_string()).collect::<Vec<_>>().join(", ");
         let why = format!("{times} are not minimum, mean and maximum over {} ranks", cell.ranks);
-        return impossible(why, "correct the header or the row; if they are over calls, --time average uses the mean");
-    }
-    Ok(())
+        (why, "correct the header or the row; if they are over calls, --time average uses the mean")
+    } else {
+        return Ok(());
+    };
+    let rule = "no time of the file is used, since a unit and a statistic hold for a column";
+    Err(ImportError::doubtful(format!("{why}; {rule}: {remedy}")))
 }
