@@ -14,7 +14,7 @@ use super::formats::ImportFormat;
 use super::names::{self, PathFacts};
 use super::options::Options;
 use super::plausible::{self, Suspicion};
-use super::raw::{Parsed, Raw};
+use super::row::{Parsed, Raw};
 use super::statement::{self, Assumed, Statement};
 use super::timing::{self, Imported};
 use super::{comparable, reader};

@@ -19,6 +19,13 @@ names! {
         Candidate "candidate",
         /// The component that carried the calls out.
         Component "component",
+        /// The outcome of a check of the data.
+        Check "validation",
+        /// A mark of an invalid call, 0 for valid ones.
+        Invalid "errorcode",
+        /// A parameter of an algorithm, which belongs to the candidate.
+        Parameter "segsize",
+        /// The first of those with numbers.
         Ranks "comm_size",
         Bytes "message_bytes",
         /// The bytes that a derived datatype sends, as OSU -D prints them.
@@ -29,12 +36,7 @@ names! {
         Round "nrep",
         Calls "iterations",
         Process "process",
-        /// The outcome of a check of the data.
-        Check "validation",
-        /// A mark of an invalid call, 0 for valid ones.
-        Invalid "errorcode",
-        /// A parameter of an algorithm, which belongs to the candidate.
-        Parameter "segsize",
+        /// The first of the times.
         Mean "avg_latency_us",
         Min "min_latency_us",
         Max "max_latency_us",
@@ -130,14 +132,6 @@ impl Columns {
         }))
     }
 
-    /// The first column whose time on a row has a unit neither there nor in the header.
-    pub(super) fn without_unit(&self, fields: &[String]) -> Option<&Column> {
-        let is_bare = |text: &str| text.trim().parse::<f64>().is_ok();
-        let times =
-            self.columns.iter().zip(fields).filter(|(column, _)| column.is_time() && column.per_second.is_none());
-        times.into_iter().find_map(|(column, text)| is_bare(text).then_some(column))
-    }
-
     /// Returns true if a character stands between fields, as in tables that people make.
     pub(super) fn is_table(&self) -> bool {
         matches!(self.layout, TableFormat::Delimited(_))
@@ -169,15 +163,27 @@ impl Columns {
         Some(fields)
     }
 
-    /// Returns true if the fields of a table are a header of names that are not known: none of its numbers is one.
-    pub(super) fn resembles_header(&self, fields: &[String]) -> bool {
-        let is_name = |field: &str| field.trim().starts_with(char::is_alphabetic) && field.parse::<f64>().is_err();
-        let numbers: Vec<&String> = self.numbers(fields).collect();
+    /// Returns why a line below the header leaves the meaning of all rows in doubt: it is a header of names that are not known,
+    /// since none of its numbers is one, or a time has a unit neither there nor in the header.
+    pub(super) fn doubt(&self, line: &str, fields: &[String]) -> Option<String> {
+        let is_number = |field: &String| field.trim().parse::<f64>().is_ok();
+        let is_name = |field: &String| field.trim().starts_with(char::is_alphabetic) && !is_number(field);
+        let is_header = self.numbers(fields).count() > 1 && self.numbers(fields).all(is_name);
         // As one quoted field, or in a sentence about the columns below.
-        let is_sentence = fields.len() != self.columns.len()
-            && fields.iter().all(|field| field.trim().parse::<f64>().is_err())
-            && self.are_named(&fields.join(" "));
-        self.is_table() && (numbers.len() > 1 && numbers.iter().all(|field| is_name(field)) || is_sentence)
+        let is_sentence =
+            fields.len() != self.columns.len() && !fields.iter().any(is_number) && self.are_named(&fields.join(" "));
+        if self.is_table() && (is_header || is_sentence) {
+            let what = "resembles a header, but its columns are unknown, so that nothing behind it can be read";
+            return Some(format!("{} {what}", short(line)));
+        }
+        let has_no_unit = |column: &Column| column.is_time() && column.per_second.is_none();
+        let bare = self.columns.iter().zip(fields).find(|(column, text)| has_no_unit(column) && is_number(text));
+        bare.map(|(Column { name, .. }, _)| {
+            format!(
+                "the column {name} has no unit, nor has its value; name the column {name}_us (or _ms, _s, _ns), write \
+                 units in all of its values, or give --unit"
+            )
+        })
     }
 
     /// Returns true if a text names several of the columns.
@@ -195,10 +201,8 @@ impl Columns {
 
     /// The fields of columns with numbers.
     fn numbers<'f>(&self, fields: &'f [String]) -> impl Iterator<Item = &'f String> {
-        use Role::{Algorithm, AlgorithmId, Candidate, Check, Collective, Component, Invalid, Parameter};
-        let texts = [Collective, Algorithm, AlgorithmId, Candidate, Component, Check, Invalid, Parameter];
-        let is_number = move |column: &Column| column.role.is_some_and(|role| !texts.contains(&role));
-        self.columns.iter().zip(fields).filter(move |(column, _)| is_number(column)).map(|(_, field)| field)
+        let of_columns = self.columns.iter().zip(fields);
+        of_columns.filter(|(column, _)| column.role >= Some(Role::Ranks)).map(|(_, field)| field)
     }
 }
 
@@ -237,8 +241,7 @@ impl Column {
     }
 
     pub(super) fn is_time(&self) -> bool {
-        use Role::{Begin, End, Max, Mean, Median, Min};
-        matches!(self.role, Some(Mean | Median | Min | Max | Begin | End))
+        (Some(Role::Mean)..=Some(Role::Median)).contains(&self.role)
     }
 }
 
@@ -261,9 +264,7 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let is_comment = line.starts_with('#');
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let has = |name: &str| words.iter().any(|word| word == name);
-    if matches!(words.first().map(String::as_str), Some("Nnodes" | "Nranks"))
-        && words.get(1).is_some_and(|it| it == "Message_size")
-    {
+    if ["Nnodes Message_size", "Nranks Message_size"].iter().any(|begin| words.join(" ").starts_with(begin)) {
         return Some((TableFormat::Algorithms, words));
     }
     let is_known = |column: &Column| column.role.is_some() || column.is_size_in_units();
@@ -349,18 +350,13 @@ fn with_one_time(mut columns: Vec<Column>, is_table: bool, wanted: Option<Statis
 
 /// Splits a line of a table, whose values may be in quotes, unless one of them is not closed.
 fn split_quoted(line: &str, delimiter: char) -> Option<Vec<String>> {
-    let (mut fields, mut field, mut is_quoted) = (Vec::new(), String::new(), false);
-    let mut signs = line.chars().peekable();
-    while let Some(sign) = signs.next() {
-        match sign {
-            '"' if is_quoted && signs.peek() == Some(&'"') => field.extend(signs.next()),
-            '"' => is_quoted = !is_quoted,
-            _ if sign == delimiter && !is_quoted => fields.push(std::mem::take(&mut field)),
-            _ => field.push(sign),
-        }
-    }
-    fields.push(field);
-    (!is_quoted).then_some(fields)
+    let mut is_quoted = false;
+    let ends = |sign: char| {
+        is_quoted ^= sign == '"';
+        sign == delimiter && !is_quoted
+    };
+    let fields = line.split(ends).map(|field| field.replace('"', "")).collect();
+    line.matches('"').count().is_multiple_of(2).then_some(fields)
 }
 
 /// Returns the number of these units per second.

@@ -32,7 +32,6 @@ mod names;
 mod options;
 mod pattern;
 mod plausible;
-mod raw;
 mod reader;
 mod row;
 mod statement;

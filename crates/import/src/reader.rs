@@ -13,16 +13,16 @@ use collrules_record::CandidateName;
 use collrules_record::units::Seconds;
 use collrules_rules::Collective;
 
-use crate::columns::{Column, Columns, Role, TableFormat, quoted, short};
+use crate::columns::{Columns, Role, TableFormat, quoted, short};
 use crate::facts::{Facts, collective_named};
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::formats::{HeaderLine, ImportFormat, banner_within, mark};
 use crate::group::group;
 use crate::options::Options;
-use crate::raw::{BenchmarkOutput, Parsed, Raw};
+use crate::row::{self, BenchmarkOutput, Parsed, Raw};
 use crate::statement::{self, Statement};
 use crate::timing::TimeStatistics;
-use crate::{row, unread};
+use crate::unread;
 
 /// Reads text. A unit that is given need not be in a table.
 pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError> {
@@ -244,15 +244,8 @@ impl Reader<'_> {
             self.parsed.report(line, FindingCode::BadRow, "a quoted value is not closed");
             return Ok(());
         };
-        if columns.resembles_header(&fields) {
-            let what = "resembles a header, but its columns are unknown, so that nothing behind it can be read";
-            return Err(ImportError::doubtful(format!("{} {what}", short(content))));
-        }
-        if let Some(Column { name, .. }) = columns.without_unit(&fields) {
-            return Err(ImportError::doubtful(format!(
-                "the column {name} has no unit, nor has its value; name the column {name}_us (or _ms, _s, _ns), write \
-                 units in all of its values, or give --unit"
-            )));
+        if let Some(why) = columns.doubt(content, &fields) {
+            return Err(ImportError::doubtful(why));
         }
         let stopped = STOPPED.iter().find(|reason| content.contains(**reason)).filter(|_| begins_with_number);
         if let (Some(reason), Some(ImportFormat::Imb)) = (stopped, self.output.format) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::columns::{Columns, Role, has_word, words};
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
-use crate::raw::{Parsed, Raw};
+use crate::row::{Parsed, Raw};
 
 /// Names of columns with dates, users, and numbers that calls depend on.
 const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
