@@ -19,8 +19,7 @@ use super::statement::{self, Assumed, Statement};
 use super::timing::{self, Imported};
 use super::{comparable, reader};
 use collrules_record::findings::Statistic;
-use collrules_record::units::Bytes;
-use collrules_record::{Candidate, CandidateName, Cell};
+use collrules_record::{Bytes, Candidate, CandidateName, Cell};
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,10 +141,9 @@ impl Importer {
             return Ok(true);
         }
         parsed.findings.extend(findings);
-        let before = self.timings.len();
-        self.take(source, &name, parsed)?;
+        let is_used = self.take(source, &name, parsed)?;
         self.names.push((name.facts, comparable::place(file, directories, release)));
-        Ok(self.timings.len() > before)
+        Ok(is_used)
     }
 
     /// Returns true if a file has the content of another source, under a name with the same facts. With other facts in
@@ -166,8 +164,8 @@ impl Importer {
         code == FindingCode::Duplicate
     }
 
-    /// Takes the timings of a file, with the facts of its name and of the user.
-    fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
+    /// Takes the timings of a file, with the facts of its name and of the user. Returns true if there are some.
+    fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<bool, ImportError> {
         let Parsed { outputs, banners, mut findings, .. } = parsed;
         let count: usize = outputs.iter().map(|output| output.raws.len()).sum();
         self.refused = count + findings.iter().map(|finding| finding.timings).sum::<usize>();
@@ -185,19 +183,28 @@ impl Importer {
                     let (columns, installation) = (output.columns.as_deref(), self.installation.as_deref());
                     let assumed = Assumed { subject, content, columns, installation, release: self.options.release };
                     findings.extend(statement::compare(&output.stated, &assumed)?);
-                    let mut named = rows.iter().filter_map(|raw| Some((raw.line, raw.name.as_deref()?)));
+                    let used = rows.iter().filter(|raw| raw.fault.is_none());
+                    let mut named = used.filter_map(|raw| Some((raw.line, raw.name.as_deref()?)));
                     named.try_for_each(|(line, name)| assumed.compare_name(line, name))?;
                     unused.extend(note.iter().map(|note| ((FindingCode::PassedOver, note.clone()), (None, 0))));
                 }
                 let is_whole = completed.is_err() && rows.len() == count;
                 for raw in rows {
-                    match completed.as_ref().map_err(Clone::clone).and_then(|(subject, _)| self.timing(raw, subject)) {
-                        Ok(timing) => {
+                    let read =
+                        completed.as_ref().map_err(Clone::clone).and_then(|(subject, _)| self.timing(raw, subject));
+                    match (read, &raw.fault) {
+                        (read, Some(fault)) => {
+                            self.lost.extend(read.map(|timing| (timing.cell, timing.candidate)));
+                            findings.push(fault.clone().at(raw.line));
+                        }
+                        (Ok(timing), None) => {
                             let faults = timing::check(&timing, (raw.step, raw.calls), is_average);
                             faults.map_err(|why| why.at(raw.line))?;
                             timings.push(timing);
                         }
-                        Err(unusable) => unused.entry(unusable).or_insert(((!is_whole).then_some(raw.line), 0)).1 += 1,
+                        (Err(unusable), None) => {
+                            unused.entry(unusable).or_insert(((!is_whole).then_some(raw.line), 0)).1 += 1
+                        }
                     }
                 }
             }
@@ -217,28 +224,20 @@ impl Importer {
         if timings.is_empty() && findings.is_empty() {
             return Err(ImportError::NoTimings);
         }
-        for finding in findings {
-            if let Some((facts, size)) = finding.lost.as_deref()
-                && let Ok((subject, _)) = self.complete(facts, outputs.iter().flat_map(|it| &it.stated), name)
-                && let Ok(cell) = subject.cell(*size)
-            {
-                self.lost.insert((cell, subject.candidate));
-            }
-            self.report(&source.file, finding);
-        }
+        findings.into_iter().for_each(|finding| self.report(&source.file, finding));
         self.refused = 0;
         source.timings = timings.len();
         self.sources.push(source);
-        self.timings.append(&mut timings);
-        Ok(())
+        self.timings.extend_from_slice(&timings);
+        Ok(!timings.is_empty())
     }
 
     /// The facts of a timing, from the content, the name, the options and else the lines around the output, with a note
     /// about a name that is not believed; or the options that supply missing ones.
-    fn complete<'a>(
+    fn complete(
         &self,
         content: &Facts,
-        stated: impl IntoIterator<Item = &'a Statement, IntoIter: Clone>,
+        stated: &[Statement],
         name: &PathFacts,
     ) -> Result<(CompleteFacts, Option<String>), (FindingCode, String)> {
         let code = if content.algorithm.is_some() { FindingCode::BadRow } else { FindingCode::UnusableFile };
@@ -268,23 +267,24 @@ impl Importer {
 
     /// The timing of a row, or the reason why it is not used.
     fn timing(&self, raw: &Raw, facts: &CompleteFacts) -> Result<Imported, (FindingCode, String)> {
+        let CompleteFacts { collective, ranks, candidate, launch } = *facts;
         let code = if raw.size.printed.is_none() { FindingCode::BadRow } else { FindingCode::UnusableFile };
-        let cell = facts.cell(raw.size).map_err(|why| (code, why.to_owned()))?;
-        if cell.collective.has_sizes() && cell.bytes == Bytes(0) {
+        let bytes = raw.size.message(collective, ranks).map_err(|why| (code, why.to_owned()))?;
+        let cell = Cell { collective, ranks, bytes };
+        if collective.has_sizes() && bytes == Bytes(0) {
             return Err((FindingCode::NoData, "no data, for which no algorithm runs".to_owned()));
         }
-        if ![0, cell.ranks.0].contains(&raw.processes) {
-            let what = format!("{} of {} processes of this call have a row", raw.processes, cell.ranks);
+        if raw.fault.is_none() && ![0, ranks.0].contains(&raw.processes) {
+            let what = format!("{} of {ranks} processes of this call have a row", raw.processes);
             return Err((FindingCode::BadRow, what));
         }
         let Raw { line, round, times, is_median, is_on_device, .. } = *raw;
-        let CompleteFacts { candidate, launch, .. } = *facts;
         let source = self.sources.len();
         Ok(Imported { source, line, cell, candidate, launch, round, times, is_median, is_on_device })
     }
 
     fn report(&mut self, file: &str, finding: Finding) {
-        self.findings.push(Finding { file: file.to_owned(), lost: None, ..finding });
+        self.findings.push(Finding { file: file.to_owned(), ..finding });
     }
 
     /// Combines all files: resolves duplicates, and looks for implausible values.
@@ -316,9 +316,8 @@ impl Importer {
             file: sources[timing.source].file.clone(),
             ..finding.at(timing.line)
         };
-        let mut report = |timing: &Imported, finding| findings.push(located(timing, finding));
-        let timings = comparable::keep_apart(timings, &names, place, &mut report);
-        let mut timings = comparable::settle(timings, place, &mut report);
+        let report = |timing: &Imported, finding| findings.push(located(timing, finding));
+        let mut timings = comparable::settle(timings, &names, place, report);
         let by_place = |a: &Finding, b: &Finding| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code));
         findings.sort_by(by_place);
         let left = with_default(&timings);

@@ -2,10 +2,7 @@
 
 use collrules_rules::{Collective, Release};
 
-use collrules_record::units::Ranks;
-use collrules_record::{Candidate, CandidateName, Cell};
-
-use super::formats::Size;
+use collrules_record::{Candidate, CandidateName, Ranks};
 
 /// Facts from one source; unknown ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,13 +23,6 @@ pub(super) struct CompleteFacts {
     pub(super) ranks: Ranks,
     pub(super) candidate: Candidate,
     pub(super) launch: u32,
-}
-
-impl CompleteFacts {
-    pub(super) fn cell(&self, size: Size) -> Result<Cell, &'static str> {
-        let Self { collective, ranks, .. } = *self;
-        Ok(Cell { collective, ranks, bytes: size.message(collective, ranks)? })
-    }
 }
 
 /// Combines facts of the options, the content and the file name. Options and content must agree. A name that contradicts

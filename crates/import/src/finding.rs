@@ -8,9 +8,6 @@ use collrules_record::{Candidate, Cell};
 use collrules_rules::words::first_lines;
 use collrules_rules::{Collective, names};
 
-use super::facts::Facts;
-use super::formats::Size;
-
 names! {
     /// Kind of finding, rows first, then suspicious numbers. Text forms are stable: programs may look for them.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,9 +96,6 @@ pub struct Finding {
     /// The points of those timings, if they are implausible.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<(Cell, Candidate)>,
-    /// Facts and size of the lost timing of a row, if the file has them.
-    #[serde(skip)]
-    pub(super) lost: Option<Box<(Facts, Size)>>,
 }
 
 /// Number of characters at each end of a message that are kept if it is longer: lines that it quotes may have megabytes.
@@ -119,8 +113,8 @@ impl Finding {
             message.replace_range(from..to, " … ");
         }
         let timings = usize::from(code.is_of_row());
-        let (severity, file, points, lost) = (code.severity(), String::new(), Vec::new(), None);
-        Self { code, severity, file, line: None, message, timings, left_out: timings > 0, points, lost }
+        let (severity, file, points) = (code.severity(), String::new(), Vec::new());
+        Self { code, severity, file, line: None, message, timings, left_out: timings > 0, points }
     }
 
     /// Names the line.
@@ -131,11 +125,6 @@ impl Finding {
     /// Sets the number of timings, which are left out.
     pub(super) fn of_timings(self, timings: usize) -> Self {
         Self { timings, left_out: timings > 0, ..self }
-    }
-
-    /// Adds facts and size of the lost timing.
-    pub(super) fn about(self, facts: Facts, size: Size) -> Self {
-        Self { lost: Some(Box::new((facts, size))), ..self }
     }
 
     /// Findings as text; those that differ in their lines alone are one, with a count.

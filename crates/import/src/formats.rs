@@ -5,11 +5,10 @@
 
 use std::sync::LazyLock;
 
+use collrules_record::{Bytes, Ranks};
 use collrules_rules::{Collective, names};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
-
-use collrules_record::units::{Bytes, Ranks};
 
 names! {
     /// A format that is read.
@@ -66,7 +65,7 @@ const MARKS: [(ImportFormat, HeaderLine, &str); 13] = [
     (ImportFormat::Imb, HeaderLine::Ranks, r"^# #?processes =(.*)"),
     (ImportFormat::Imb, HeaderLine::Groups, r"^#(.* groups of .*)"),
     // With -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
-    (ImportFormat::Imb, HeaderLine::WrongData, r"^(.*: Error .*,size =.*,sample #.*)"),
+    (ImportFormat::Imb, HeaderLine::WrongData, r"^.*: Error .*,size =([^,]*),sample #"),
     (ImportFormat::Reprompi, HeaderLine::Program, r"^#Command-line arguments(.*)"),
     (ImportFormat::Reprompi, HeaderLine::Ranks, r"^#@nprocs=(.*)"),
     (ImportFormat::Reprompi, HeaderLine::Element, r"^#@datatype_size_bytes=(.*)"),

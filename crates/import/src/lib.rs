@@ -9,7 +9,7 @@
 //! | `formats` | the programs whose output is read, their marks, the meaning of their sizes |
 //! | `reader`, `row`, `columns` | one loop over the lines of any format; a row; a header |
 //! | `content` | contents of files: uncompressed, whole lines, not too large |
-//! | `names`, `pattern` | facts in the names of files |
+//! | `names` | facts in the names of files |
 //! | `statement` | statements of lines around outputs |
 //! | `facts`, `options` | combining facts of content, names and options |
 //! | `timing` | a timing, and whether it is possible |
@@ -30,7 +30,6 @@ mod group;
 mod manifest;
 mod names;
 mod options;
-mod pattern;
 mod plausible;
 mod reader;
 mod row;
@@ -47,8 +46,8 @@ pub use facts::Facts;
 pub use finding::{Finding, FindingCode, FindingSeverity, ImportError};
 pub use formats::ImportFormat;
 pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks};
+pub use names::NamePattern;
 pub use options::{Options, PROCESS_BANDWIDTH};
-pub use pattern::NamePattern;
 pub use timing::{Imported, TimeStatistics};
 pub use walk::{CannotRead, add_all};
 

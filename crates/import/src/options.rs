@@ -4,7 +4,7 @@ use collrules_record::findings::Statistic;
 use collrules_rules::Release;
 
 use super::facts::Facts;
-use super::pattern::NamePattern;
+use super::names::NamePattern;
 
 /// Bytes per second that one process can send or receive at most, if nothing else is said: what the fastest single network
 /// port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and more than one core copies from memory to memory on the

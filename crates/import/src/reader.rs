@@ -9,8 +9,7 @@
 use std::mem::{replace, take};
 use std::rc::Rc;
 
-use collrules_record::CandidateName;
-use collrules_record::units::Seconds;
+use collrules_record::{CandidateName, Seconds};
 use collrules_rules::Collective;
 
 use crate::columns::{Columns, Role, TableFormat, quoted, short};
@@ -75,7 +74,7 @@ const STOPPED: [&str; 3] = ["time-out.", "out-of-mem.", "int-overflow."];
 
 impl BenchmarkOutput {
     fn pass(&mut self, line: u64, why: String) {
-        self.passed = Some((line, why, 0));
+        self.passed = Some(Finding::new(FindingCode::PassedOver, why).at(line));
     }
 }
 
@@ -184,25 +183,23 @@ impl Reader<'_> {
                     self.output.algorithms.insert((collective, bytes), tuned_name(name));
                 }
             }
-            HeaderLine::WrongData => {
-                let number = |text: &str| text.trim_start().split(',').next().and_then(|number| number.parse().ok());
-                match value.split_once(",size =").and_then(|(_, size)| number(size)) {
-                    Some(size) => drop(self.output.wrong.insert(size, line)),
-                    None => {
-                        self.wrong_data(line, format!("the benchmark found wrong data and stopped: {}", short(value)));
-                    }
+            HeaderLine::WrongData => match value.parse() {
+                Ok(size) => drop(self.output.wrong.insert(size, line)),
+                Err(_) => {
+                    self.wrong_data(line, format!("the benchmark found wrong data and stopped: {}", short(value)))
                 }
-            }
+            },
         }
     }
 
     /// A benchmark of several datatypes: only the first is read.
     fn datatype(&mut self, line: u64, datatype: &str) {
         if self.output.datatype.is_some() || self.output.passed.is_none() {
-            self.report_passed();
-            let first = self.output.datatype.get_or_insert_with(|| datatype.to_owned());
-            let what = format!("{datatype} is another datatype than {first}, which is taken");
-            self.output.passed = (first != datatype).then_some((line, what, 0));
+            self.parsed.findings.extend(self.output.passed.take());
+            let first = self.output.datatype.get_or_insert_with(|| datatype.to_owned()).clone();
+            if first != datatype {
+                self.output.pass(line, format!("{datatype} is another datatype than {first}, which is taken"));
+            }
             self.output.common.size.element = match datatype {
                 "MPI_INT" | "MPI_FLOAT" => Some(4),
                 "MPI_DOUBLE" => Some(8),
@@ -231,8 +228,9 @@ impl Reader<'_> {
 
     fn row(&mut self, line: u64, content: &str) -> Result<(), ImportError> {
         let begins_with_number = content.starts_with(|sign: char| sign.is_ascii_digit());
-        if let Some((_, _, rows)) = self.output.passed.as_mut().filter(|_| begins_with_number) {
-            *rows += 1;
+        if let Some(passed) = self.output.passed.take_if(|_| begins_with_number) {
+            let timings = passed.timings + 1;
+            self.output.passed = Some(passed.of_timings(timings));
             self.output.rows += 1;
             return Ok(());
         }
@@ -265,16 +263,9 @@ impl Reader<'_> {
         if fields.len() != columns.columns.len() {
             self.state(line, content);
         }
-        for timing in row::read(&columns, &fields, line, &self.output).unwrap_or_else(|finding| vec![Err(finding)]) {
-            match timing {
-                Ok(raw) => {
-                    if self.output.raws.is_empty() {
-                        self.output.stated.extend(libraries(&raw));
-                    }
-                    self.output.raws.push(raw);
-                }
-                Err(finding) => self.parsed.findings.push(finding.at(line)),
-            }
+        match row::read(&columns, &fields, line, &self.output) {
+            Ok(raws) => self.output.raws.extend(raws),
+            Err(finding) => self.parsed.findings.push(finding.at(line)),
         }
         Ok(())
     }
@@ -289,7 +280,8 @@ impl Reader<'_> {
 
     /// Ends an output. Those that follow are of the same program.
     fn end(&mut self) {
-        self.report_passed();
+        self.parsed.findings.extend(self.output.passed.take());
+        self.output.stated.extend(self.output.raws.first().into_iter().flat_map(libraries));
         self.name_algorithms();
         self.combine_processes();
         self.leave_out_wrong();
@@ -297,12 +289,6 @@ impl Reader<'_> {
         let next = BenchmarkOutput { version: self.output.version, common, ..BenchmarkOutput::default() };
         let ended = replace(&mut self.output, next);
         self.parsed.outputs.extend((ended.rows > 0).then_some(ended));
-    }
-
-    fn report_passed(&mut self) {
-        if let Some((line, why, rows)) = self.output.passed.take() {
-            self.parsed.findings.push(Finding::new(FindingCode::PassedOver, why).at(line).of_timings(rows));
-        }
     }
 
     /// Names the algorithms of rows that PGMPITuneLib lists at the end.
@@ -321,17 +307,15 @@ impl Reader<'_> {
         let has_blocks = collective.is_some_and(|it| it.counts_blocks() || it == Collective::Alltoall);
         let ranks = ranks.filter(|_| has_blocks).map_or(1, |ranks| u64::from(ranks.0));
         for (size, line) in take(&mut self.output.wrong) {
-            let fits = |raw: &mut Raw| {
-                raw.size.printed.is_some_and(|printed| printed == size || printed.checked_mul(ranks) == Some(size))
-            };
-            let wrong: Vec<Raw> = self.output.raws.extract_if(.., fits).collect();
+            let fits = |printed: u64| printed == size || printed.checked_mul(ranks) == Some(size);
+            let is_wrong = |raw: &&mut Raw| raw.size.printed.is_some_and(fits);
+            let wrong: Vec<&mut Raw> = self.output.raws.iter_mut().filter(is_wrong).collect();
             if wrong.is_empty() {
                 self.wrong_data(line, format!("the benchmark found wrong data of {size} bytes"));
+                continue;
             }
-            self.parsed.findings.extend(wrong.into_iter().map(|Raw { line, facts, size, .. }| {
-                let finding = Finding::new(FindingCode::ValidationFailed, "the benchmark found wrong data");
-                finding.at(line).about(facts, size)
-            }));
+            let fault = Finding::new(FindingCode::ValidationFailed, "the benchmark found wrong data");
+            wrong.into_iter().for_each(|raw| raw.fault = Some(fault.clone()));
         }
     }
 
@@ -341,7 +325,7 @@ impl Reader<'_> {
 
     /// Combines the times of the processes of a call.
     fn combine_processes(&mut self) {
-        let rows = self.output.raws.extract_if(.., |raw| raw.processes > 0);
+        let rows = self.output.raws.extract_if(.., |raw| raw.processes > 0 && raw.fault.is_none());
         let calls = group(rows, |raw| (raw.facts.clone(), raw.size.printed, raw.round));
         self.output.raws.extend(calls.into_values().map(|call| {
             let times: Vec<f64> = call.iter().filter_map(|raw| Some(raw.times.max.or(raw.times.mean)?.0)).collect();

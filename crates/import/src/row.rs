@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::rc::Rc;
 
-use collrules_record::CandidateName;
-use collrules_record::units::{Bytes, Ranks, Seconds};
+use collrules_record::{Bytes, CandidateName, Ranks, Seconds};
 use collrules_rules::Collective;
 
 use crate::columns::{ALGORITHMS, Column, Columns, NO_DATA, Role, SIZES, TableFormat};
@@ -39,6 +38,8 @@ pub(super) struct Raw {
     pub(super) is_median: bool,
     /// The algorithm's name, if the table has its number too.
     pub(super) name: Option<String>,
+    /// The reason why its times are not used.
+    pub(super) fault: Option<Finding>,
     /// The columns of a table that are not read, and their values.
     pub(super) unread: Vec<(String, String)>,
 }
@@ -53,8 +54,8 @@ pub(super) struct BenchmarkOutput {
     pub(super) version: Option<(u32, u32)>,
     /// Facts of all its rows.
     pub(super) common: Raw,
-    /// The line that begins it, and the reason why its rows are not read; with their number.
-    pub(super) passed: Option<(u64, String, usize)>,
+    /// The reason why its rows are not read, with their number.
+    pub(super) passed: Option<Finding>,
     pub(super) datatype: Option<String>,
     pub(super) columns: Option<Rc<Columns>>,
     pub(super) rows: usize,
@@ -93,7 +94,7 @@ pub(super) fn read(
     fields: &[String],
     line: u64,
     output: &BenchmarkOutput,
-) -> Result<Vec<Result<Raw, Finding>>, Finding> {
+) -> Result<Vec<Raw>, Finding> {
     if fields.iter().all(|field| field.trim().is_empty()) {
         return Err(Finding::new(FindingCode::EmptyValue, "the row is empty"));
     }
@@ -161,7 +162,7 @@ pub(super) fn read(
                 let is_check = role == Role::Check;
                 let code = if is_check { FindingCode::ValidationFailed } else { FindingCode::InvalidMeasurement };
                 let what = format!("the benchmark found an error: {} is {text}", column.name);
-                return Err(Finding::new(code, what).about(row.facts, row.size));
+                row.fault = Some(Finding::new(code, what));
             }
             Role::Begin => begin = text.parse().map_err(|_| wrong(column, format!("`{text}` is not a number")))?,
             _ if is_derived && text == NO_DATA => {}
@@ -184,7 +185,8 @@ pub(super) fn read(
     match row.size.printed {
         Some(bytes) if is_barrier && bytes > 0 => Err(bad(format!("barrier carries no data, but its size is {bytes}"))),
         // Nothing to send takes no measurable time; such rows are passed over for their size.
-        Some(0) if row.facts.collective.is_some_and(Collective::has_sizes) => Ok(vec![Ok(row)]),
+        Some(0) if row.facts.collective.is_some_and(Collective::has_sizes) => Ok(vec![row]),
+        _ if row.fault.is_some() => Ok(vec![row]),
         _ => {
             let times = group(times, |(algorithm, ..)| algorithm.clone()).into_values();
             Ok(times.map(|times| timing(row.clone(), times, begin)).collect())
@@ -193,12 +195,9 @@ pub(super) fn read(
 }
 
 /// The timing of an algorithm of a row, from all of its times.
-fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Result<Raw, Finding> {
+fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Raw {
     for (algorithm, column, text) in times {
         row.facts.algorithm = algorithm.or(row.facts.algorithm);
-        if text.is_empty() {
-            return Err(empty(column).about(row.facts, row.size));
-        }
         let seconds = match (time(text, column.per_second), column.role) {
             (Ok(end), Some(Role::End)) => time(&(end.0 - begin).to_string(), Some(1.0)),
             // Printed with two decimals, the time of the fastest rank may well be 0.00.
@@ -206,7 +205,11 @@ fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Result<Raw, Fi
             (seconds, _) => seconds,
         };
         let bad_time = |what| Finding::new(FindingCode::BadTime, format!("{}: {what}", column.name));
-        let seconds = seconds.map_err(|what| bad_time(what).about(row.facts.clone(), row.size))?;
+        let seconds = match seconds.map_err(bad_time) {
+            _ if text.is_empty() => return Raw { fault: Some(empty(column)), ..row },
+            Err(fault) => return Raw { fault: Some(fault), ..row },
+            Ok(seconds) => seconds,
+        };
         row.step.0 = row.step.0.max(step(text, column.per_second));
         match column.role {
             Some(Role::Min) => row.times.min = Some(seconds),
@@ -217,7 +220,7 @@ fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Result<Raw, Fi
             _ => row.times.mean = Some(seconds),
         }
     }
-    Ok(row)
+    row
 }
 
 fn bad(what: String) -> Finding {

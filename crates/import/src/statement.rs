@@ -150,8 +150,8 @@ fn count_hosts(names: &str) -> usize {
 
 /// The facts that statements about an output supply if nothing else does: the ranks, and the default, which
 /// ompi-collectives-tuning and others call `tuned`.
-pub(super) fn supplied<'a>(stated: impl IntoIterator<Item = &'a Statement, IntoIter: Clone>) -> Facts {
-    let mut undisputed = stated.into_iter().filter(|statement| !statement.is_disputed);
+pub(super) fn supplied(stated: &[Statement]) -> Facts {
+    let mut undisputed = stated.iter().filter(|statement| !statement.is_disputed);
     let ranks = find(undisputed.clone(), "ranks").and_then(|statement| statement.value.parse().ok());
     let is_default = |it: &Statement| {
         ["algorithm", "component"].contains(&it.about.as_str()) && it.value.eq_ignore_ascii_case("tuned")
@@ -175,14 +175,18 @@ pub(super) struct Assumed<'a> {
 /// Open MPI may not have forced.
 pub(super) fn compare(stated: &[Statement], assumed: &Assumed<'_>) -> Result<Option<Finding>, ImportError> {
     let last = |about: &str| find(stated.iter().rev(), about);
+    let CompleteFacts { collective, ranks, candidate, .. } = *assumed.subject;
     for statement in stated {
-        if let Some(why) = assumed.contradiction(statement, |about| Some(last(about)?.value.as_str())) {
-            let remedy = "correct the option or the name, or remove the line if it is about something else";
-            let what = format!("the file contradicts what is assumed about it: {why} ({remedy}): {}", statement.text);
+        if let Some(what) = assumed.contradiction(statement, |about| Some(last(about)?.value.as_str())) {
+            let (release, text) = (assumed.release, &statement.text);
+            let what = format!(
+                "{candidate} on {ranks} ranks with Open MPI {release} is assumed, but a line says {what}; correct the \
+                 option or the name, or remove the line if it is about something else: {text}"
+            );
             return Err(ImportError::doubtful(what).at(statement.line));
         }
     }
-    let forced = last(&format!("coll_tuned_{}_algorithm", assumed.subject.collective));
+    let forced = last(&format!("coll_tuned_{collective}_algorithm"));
     let forced = forced.filter(|_| last(USE_RULES).is_none() && assumed.is_forced());
     Ok(forced.map(|statement| {
         let what = format!(
@@ -230,89 +234,71 @@ impl Assumed<'_> {
     }
 
     /// Returns how a statement contradicts what is assumed, if it does, given the last values of settings.
-    fn contradiction<'a>(&self, stated: &Statement, setting: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    fn contradiction<'a>(&self, stated: &Statement, setting: impl Fn(&str) -> Option<&'a str>) -> Option<&'static str> {
         let CompleteFacts { collective, ranks, candidate, .. } = *self.subject;
-        let (about, value) = (stated.about.as_str(), stated.value.as_str());
+        let (about, value, content) = (stated.about.as_str(), stated.value.as_str(), self.content);
         let is_ours = self.is_forced() || candidate == Candidate::Builtin;
         let is_ignored = setting(USE_RULES).is_some_and(|it| ["0", "f", "false", "n", "no", "disabled"].contains(&it));
-        let other_algorithm =
-            || format!("it says another algorithm of {collective} than {candidate}, which is assumed");
-        let but = format!("but {candidate} is assumed");
         let priority = about.strip_prefix("coll_").and_then(|about| about.strip_suffix("_priority"));
         let parameter = about.strip_prefix("coll_tuned_").and_then(|about| about.split_once("_algorithm"));
-        let (is_contradicted, why) = match (about, priority, parameter) {
-            ("ranks", ..) => {
-                let is_other = self.content.ranks.is_none() && value.parse() != Ok(ranks.0);
-                (is_other, format!("it says {value} ranks, and {ranks} are assumed"))
-            }
-            ("algorithm", ..) if self.content.algorithm.is_none() => {
+        let (is_contradicted, what) = match (about, priority, parameter) {
+            ("ranks", ..) => (content.ranks.is_none() && value.parse() != Ok(ranks.0), "another number of ranks"),
+            ("algorithm", ..) => {
                 let words = words(value);
                 let is_number = words.first().is_some_and(|word| word.parse::<u32>().is_ok());
                 let most = if is_number { 1 } else { words.len() };
                 let first = (1..=most).rev().find_map(|count| self.is_other(&words[..count].join("_")));
-                (first == Some(true), other_algorithm())
+                (content.algorithm.is_none() && first == Some(true), "another algorithm")
             }
-            ("version", ..) => {
-                let family: Vec<&str> = value.split('.').take(2).collect();
-                let remedy = format!("{} is assumed (--release {})", self.release, family.join("."));
-                (value.parse() != Ok(self.release), format!("it says Open MPI {value}, and {remedy}"))
-            }
-            ("library", ..) => (true, format!("it says {value}, whose algorithms are not those of Open MPI")),
-            ("installation", ..) => {
-                let known = self.installation.unwrap_or(value);
-                (known != value, format!("other timings are of the Open MPI in {known}"))
-            }
+            ("version", ..) => (value.parse() != Ok(self.release), "another release (--release)"),
+            ("library", ..) => (true, "another library, whose algorithms are not those of Open MPI"),
+            ("installation", ..) => (
+                self.installation.is_some_and(|known| known != value),
+                "another installation than that of other timings",
+            ),
             ("unit", ..) => {
-                let (unit, columns) =
-                    (per_second(&value.to_lowercase()), self.columns.map_or(&[][..], |it| &it.columns));
-                let is_other =
-                    columns.iter().any(|it| it.is_time() && it.per_second.is_some() && it.per_second != unit);
-                (is_other, "it says another unit of times than the header or --unit".to_owned())
+                let times = self.columns.iter().flat_map(|columns| &columns.columns).filter(|column| column.is_time());
+                let is_other = |own: f64| Some(own) != per_second(&value.to_lowercase());
+                (times.filter_map(|time| time.per_second).any(is_other), "another unit than the header or --unit")
             }
             ("statistic", ..) => {
                 let role = time_role(&["time".to_owned(), value.to_lowercase()]);
-                let is_mean = !matches!(role, Some(Role::Max | Role::Min | Role::Spread));
+                let is_other = matches!(role, Some(Role::Max | Role::Min | Role::Spread));
                 let is_named = self.columns.is_some_and(|columns| columns.has(Role::Max));
-                let why = format!("it says {value}, and times are taken for means; name the column after it");
-                (!is_mean && !is_named, why)
+                (is_other && !is_named, "a statistic other than a mean; name the column after it")
             }
-            ("order", ..) => (true, "it says that columns are in another order than their header".to_owned()),
+            ("order", ..) => (true, "another order of columns than their header"),
             ("coll", ..) => {
                 let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");
-                let is_left_out = is_listed == value.starts_with('^');
-                (is_ours && is_left_out, format!("coll/tuned is not among the components {value}, {but}"))
+                (is_ours && is_listed == value.starts_with('^'), "components without coll/tuned")
             }
             (_, Some(component), _) => {
                 let tuned = setting("coll_tuned_priority").and_then(|it| it.parse().ok()).unwrap_or(TUNED_PRIORITY);
                 let own = value.parse().ok().filter(|_| component != "tuned" && !PASSING.contains(&component));
-                let (other, component) = own.map_or((BASIC_PRIORITY, "basic"), |own: i64| (own, component));
-                let why = format!("{component} has priority {other}, and coll/tuned {tuned}, {but}");
-                (is_ours && tuned <= other, why)
+                (is_ours && tuned <= own.unwrap_or(BASIC_PRIORITY), "that coll/tuned has not the highest priority")
             }
-            (USE_RULES, ..) => {
-                (is_ignored && self.is_forced(), format!("without dynamic rules Open MPI forces no algorithm, {but}"))
-            }
+            (USE_RULES, ..) => (is_ignored && self.is_forced(), "that Open MPI forces no algorithm"),
             _ if about.ends_with("_dynamic_rules_filename") => {
-                (!is_ignored && candidate == Candidate::Builtin, format!("rules chose the algorithms, {but}"))
+                (!is_ignored && candidate == Candidate::Builtin, "that rules chose the algorithms")
             }
             (.., Some((of, parameter))) if collective_named(of) == Some(collective) && !is_ignored => {
                 let choice = candidate.choice().filter(|_| self.is_forced());
-                let assumed = match (parameter, choice) {
-                    ("", _) => return (self.is_other(value) == Some(true)).then(other_algorithm),
-                    ("_segmentsize", Some(choice)) => choice.segsize,
-                    ("_tree_fanout" | "_chain_fanout", Some(choice)) => u64::from(choice.faninout),
-                    ("_max_requests", Some(choice)) => u64::from(choice.max_requests),
-                    _ => return None,
+                let differs = |own: u64| value.parse().is_ok_and(|value: u64| value > 0 && value != own);
+                let is_other = match (parameter, choice) {
+                    ("", _) => self.is_other(value) == Some(true),
+                    ("_segmentsize", Some(choice)) => differs(choice.segsize),
+                    ("_tree_fanout" | "_chain_fanout", Some(choice)) => differs(choice.faninout.into()),
+                    ("_max_requests", Some(choice)) => differs(choice.max_requests.into()),
+                    _ => false,
                 };
-                let is_other = value.parse().is_ok_and(|value: u64| value > 0 && value != assumed);
-                let remedy = "--algorithm tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
-                (is_other, format!("it says {of}{parameter} {value} ({remedy}), {but}"))
+                (is_other, "another algorithm (--algorithm ID, or tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS)")
             }
-            _ => return None,
+            _ => (false, ""),
         };
-        is_contradicted.then_some(why)
+        is_contradicted.then_some(what)
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,8 +8,7 @@ use collrules_rules::{Choice, Collective};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use collrules_record::units::{Bytes, Ranks};
-use collrules_record::{Candidate, Cell, Seconds};
+use collrules_record::{Bytes, Candidate, Cell, Ranks, Seconds};
 use collrules_rules::Release;
 
 use crate::timing::Imported;

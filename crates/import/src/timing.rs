@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use collrules_record::findings::Statistic;
 use collrules_record::sample::{TableTiming, TimedRow, check_time};
-use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cell, Seconds};
 
 use super::columns;
 use super::finding::ImportError;

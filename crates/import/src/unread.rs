@@ -27,7 +27,7 @@ pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
     let columns = tables().flat_map(|output| &output.columns).flat_map(|columns| &columns.columns);
     let over_calls = columns.filter(|column| column.role == Some(Role::Spread));
     let mut found: BTreeSet<_> = over_calls.map(|column| (OVER_CALLS, column.name.clone())).collect();
-    let rows: Vec<&Raw> = tables().flat_map(|output| &output.raws).collect();
+    let rows: Vec<&Raw> = tables().flat_map(|output| &output.raws).filter(|raw| raw.fault.is_none()).collect();
     for name in rows.iter().flat_map(|raw| &raw.unread).map(|(name, _)| name).collect::<BTreeSet<_>>() {
         let kind = if compare_column(name, &rows)? { VARYING } else { EQUAL };
         // Numbers without a name are those of the rows, as pandas writes them.

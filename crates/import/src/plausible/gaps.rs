@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{PointValue, Suspicion, group};
 use crate::finding::FindingCode;
-use collrules_record::units::Bytes;
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Bytes, Candidate, Cell};
 use collrules_rules::words::some;
 
 /// Largest number of sizes that a message names.

@@ -20,8 +20,7 @@ use super::group::group;
 use super::timing::Imported;
 use collrules_record::estimate::median;
 use collrules_record::findings::Statistic;
-use collrules_record::units::Seconds;
-use collrules_record::{Candidate, Cell};
+use collrules_record::{Candidate, Cell, Seconds};
 
 /// A suspicion about timings.
 pub(super) struct Suspicion {

@@ -13,9 +13,8 @@
 
 use super::{ABOUT, PointValue, Suspicion, THOUSAND, factor, group};
 use crate::finding::FindingCode;
-use collrules_record::Cell;
 use collrules_record::estimate::median;
-use collrules_record::units::Seconds;
+use collrules_record::{Cell, Seconds};
 
 /// Expected number of false alarms in a table: one table in ten has one.
 const FALSE_ALARMS: f64 = 0.1;

@@ -5,12 +5,9 @@
 //! ranks or more and a MiB or more to move, they cannot take the same time, whatever the algorithms. Linear algorithms
 //! of the cheaper one are excluded, since they send as much from the root.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
-
 use collrules_rules::{Collective, Release, registry};
 
-use super::{PointValue, Suspicion, moves_blocks, moves_vectors, through_one_process};
+use super::{PointValue, Suspicion, group, moves_blocks, moves_vectors, through_one_process};
 use crate::finding::FindingCode;
 use collrules_record::Candidate;
 use collrules_record::estimate::median;
@@ -25,11 +22,8 @@ const LEAST_RANKS: u32 = 4;
 const LEAST_BYTES: f64 = 1024.0 * 1024.0;
 
 pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
-    let mut columns: BTreeMap<(Collective, Candidate), HashMap<_, &PointValue>> = BTreeMap::new();
-    for point in points.iter().filter(|point| point.cell.ranks.0 >= LEAST_RANKS) {
-        let column = columns.entry((point.cell.collective, point.candidate)).or_default();
-        column.insert((point.cell.ranks.0, point.cell.bytes.0, point.launch), point);
-    }
+    let large = points.iter().filter(|point| point.cell.ranks.0 >= LEAST_RANKS);
+    let columns = group(large, |point| (point.cell.collective, point.candidate));
     let mut doubts = Vec::new();
     for ((collective, candidate), column) in columns.iter().filter(|((collective, _), _)| moves_blocks(*collective)) {
         let models =
@@ -40,13 +34,12 @@ pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
             (x != candidate, a).partial_cmp(&(y != candidate, b)).unwrap_or(std::cmp::Ordering::Equal)
         });
         let Some((_, (other, model))) = twin else { continue };
-        let Some(first) = column.values().min_by_key(|point| point.timings.start) else { continue };
         let what = format!(
             "{collective} with {candidate} takes as long as {other} with {model}, although it has to move a block to \
              or from every other rank: perhaps {other} was measured for both",
         );
         let own = points.iter().filter(|it| (it.cell.collective, it.candidate) == (*collective, *candidate));
-        doubts.push(first.suspicion(own, FindingCode::TwinColumn, what));
+        doubts.push(column[0].suspicion(own, FindingCode::TwinColumn, what));
     }
     doubts
 }
@@ -58,12 +51,12 @@ fn is_linear(release: Release, collective: Collective, candidate: Candidate) -> 
 }
 
 /// The median size of the logarithm of the ratio, if the columns are twins.
-fn difference<K: Eq + Hash>(column: &HashMap<K, &PointValue>, model: &HashMap<K, &PointValue>) -> Option<f64> {
-    let mut sizes: Vec<f64> = column
-        .iter()
-        .filter(|(_, point)| through_one_process(point.cell) >= LEAST_BYTES)
-        .filter_map(|(key, point)| Some((point.log - model.get(key)?.log).abs()))
-        .collect();
+fn difference(column: &[&PointValue], model: &[&PointValue]) -> Option<f64> {
+    // Points are ordered by cell and launch.
+    let key = |point: &&PointValue| (point.cell.ranks, point.cell.bytes, point.launch);
+    let large = column.iter().filter(|point| through_one_process(point.cell) >= LEAST_BYTES);
+    let twin = |point: &&PointValue| Some(model[model.binary_search_by_key(&key(point), key).ok()?].log - point.log);
+    let mut sizes: Vec<f64> = large.filter_map(twin).map(f64::abs).collect();
     let close = sizes.iter().filter(|size| **size <= SAME).count();
     let enough = sizes.len() >= LEAST_CELLS && close as f64 >= SHARE * sizes.len() as f64;
     median(&mut sizes).filter(|typical| enough && *typical <= TYPICAL)
