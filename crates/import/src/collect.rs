@@ -14,10 +14,10 @@ use super::formats::ImportFormat;
 use super::names::{self, PathFacts};
 use super::options::Options;
 use super::plausible::{self, Suspicion};
+use super::reader;
 use super::row::{Parsed, Raw};
 use super::statement::{self, Assumed, Statement};
 use super::timing::{self, Imported};
-use super::{comparable, reader};
 use collrules_record::findings::Statistic;
 use collrules_record::{Bytes, Candidate, CandidateName, Cell};
 
@@ -142,7 +142,7 @@ impl Importer {
         }
         parsed.findings.extend(findings);
         let is_used = self.take(source, &name, parsed)?;
-        self.names.push((name.facts, comparable::place(file, directories, release)));
+        self.names.push((name.facts, names::place(file, directories, release)));
         Ok(is_used)
     }
 
@@ -217,7 +217,7 @@ impl Importer {
         let given = self.options.facts.options().join(" and ");
         if banners.len() > 1 && !given.is_empty() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
-            let lines = some(&lines, comparable::NAMED_LINES);
+            let lines = some(&lines, timing::NAMED_LINES);
             let what = format!("outputs begin on lines {lines}, and all of them are taken to have the given {given}");
             findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
@@ -317,7 +317,7 @@ impl Importer {
             ..finding.at(timing.line)
         };
         let report = |timing: &Imported, finding| findings.push(located(timing, finding));
-        let mut timings = comparable::settle(timings, &names, place, report);
+        let mut timings = timing::settle(timings, &names, place, report);
         let by_place = |a: &Finding, b: &Finding| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code));
         findings.sort_by(by_place);
         let left = with_default(&timings);

@@ -30,58 +30,41 @@ names! {
     }
 }
 
-/// A line that says something about the rows below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeaderLine {
-    /// The begin of a benchmark's output: what ran, and the name of the test.
-    Test,
-    /// Like `Test`, in OSU's form without its name, such as that of mpi4py's benchmarks.
-    NamelessTest,
-    /// The begin of the output of a program, with its version.
-    Program,
-    /// Number of ranks.
-    Ranks,
-    /// Size of an element in bytes.
-    Element,
-    /// Name of the datatype.
-    Datatype,
-    /// Several groups of ranks ran the test at the same time.
-    Groups,
-    /// The benchmark found wrong data.
-    WrongData,
-    /// The algorithm behind the calls of a collective and size.
-    Algorithm,
-}
-
-/// Forms of lines, each with the value in a group.
-const MARKS: [(ImportFormat, HeaderLine, &str); 13] = [
-    (ImportFormat::Osu, HeaderLine::Test, r"^# (?:OSU|collrules) (.*)"),
-    // Other lines of the kind `# MPI Version : 3.1` name no test.
-    (ImportFormat::Osu, HeaderLine::NamelessTest, r"^# (MPI .*Test.*)"),
-    (ImportFormat::Osu, HeaderLine::Datatype, r"^# Datatype:(.*)"),
-    (ImportFormat::Osu, HeaderLine::WrongData, r"^(.*VALIDATION ERROR.*)"),
-    (ImportFormat::Imb, HeaderLine::Program, r"^#    Intel ?\(R\) MPI Benchmark(.*)"),
-    (ImportFormat::Imb, HeaderLine::Test, r"^# Benchmarking (.*)"),
-    (ImportFormat::Imb, HeaderLine::Ranks, r"^# #?processes =(.*)"),
-    (ImportFormat::Imb, HeaderLine::Groups, r"^#(.* groups of .*)"),
+/// Forms of lines that say something about the rows below them. A group is named after what its value is about.
+const MARKS: [(ImportFormat, &str); 13] = [
+    // The begin of a benchmark's output: what ran, and the name of the test.
+    (ImportFormat::Osu, r"^# (?:OSU|collrules) (?<test>.*)"),
+    // In OSU's form without its name, such as mpi4py's benchmarks. Other lines, such as `# MPI Version : 3.1`, name no test.
+    (ImportFormat::Osu, r"^# (?<nameless_test>MPI .*Test.*)"),
+    (ImportFormat::Osu, r"^# Datatype:(?<datatype>.*)"),
+    (ImportFormat::Osu, r"^(?<wrong_data>.*VALIDATION ERROR.*)"),
+    // The begin of the output of a program, with its version.
+    (ImportFormat::Imb, r"^#    Intel ?\(R\) MPI Benchmark(?<program>.*)"),
+    (ImportFormat::Imb, r"^# Benchmarking (?<test>.*)"),
+    (ImportFormat::Imb, r"^# #?processes =(?<ranks>.*)"),
+    // Several groups of ranks ran the test at the same time.
+    (ImportFormat::Imb, r"^#(?<groups>.* groups of .*)"),
     // With -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
-    (ImportFormat::Imb, HeaderLine::WrongData, r"^.*: Error .*,size =([^,]*),sample #"),
-    (ImportFormat::Reprompi, HeaderLine::Program, r"^#Command-line arguments(.*)"),
-    (ImportFormat::Reprompi, HeaderLine::Ranks, r"^#@nprocs=(.*)"),
-    (ImportFormat::Reprompi, HeaderLine::Element, r"^#@datatype_size_bytes=(.*)"),
-    // PGMPITuneLib, at the end of the output of any benchmark, with the bytes of one rank.
-    (ImportFormat::Reprompi, HeaderLine::Algorithm, r"^#@pgmpi alg (MPI_.*)"),
+    (ImportFormat::Imb, r"^.*: Error .*,size =(?<wrong_data>[^,]*),sample #"),
+    (ImportFormat::Reprompi, r"^#Command-line arguments(?<program>.*)"),
+    (ImportFormat::Reprompi, r"^#@nprocs=(?<ranks>.*)"),
+    // Size of an element in bytes.
+    (ImportFormat::Reprompi, r"^#@datatype_size_bytes=(?<element>.*)"),
+    // PGMPITuneLib, at the end of the output of any benchmark: the algorithm behind the calls of a collective, with the bytes
+    // of one rank.
+    (ImportFormat::Reprompi, r"^#@pgmpi alg (?<algorithm>MPI_.*)"),
 ];
 
 static EXPRESSIONS: LazyLock<[Regex; MARKS.len()]> =
-    LazyLock::new(|| MARKS.map(|(_, _, form)| Regex::new(form).expect("an expression that a test compiles")));
+    LazyLock::new(|| MARKS.map(|(_, form)| Regex::new(form).expect("an expression that a test compiles")));
 
-/// The mark of a line, and its value.
-pub(super) fn mark(line: &str) -> Option<(ImportFormat, HeaderLine, &str)> {
+/// The mark of a line: the format, what it is about, and its value.
+pub(super) fn mark(line: &str) -> Option<(ImportFormat, &'static str, &str)> {
     // No other line is one; most lines are rows.
     let may_be = line.starts_with('#') || line.contains("ERROR") || line.contains(": Error ");
-    EXPRESSIONS.iter().zip(&MARKS).filter(|_| may_be).find_map(|(expression, (format, mark, _))| {
-        Some((*format, *mark, expression.captures(line)?.get(1)?.as_str().trim()))
+    EXPRESSIONS.iter().zip(&MARKS).filter(|_| may_be).find_map(|(expression, (format, _))| {
+        let (found, about) = (expression.captures(line)?, expression.capture_names().flatten().next()?);
+        Some((*format, about, found.name(about)?.as_str().trim()))
     })
 }
 
@@ -90,9 +73,8 @@ pub(super) fn mark(line: &str) -> Option<(ImportFormat, HeaderLine, &str)> {
 pub(super) fn banner_within(line: &str, is_header: impl Fn(&str) -> bool) -> Option<&str> {
     let begins = line.match_indices('#').filter(|(at, _)| line[..*at].contains(|sign| sign != '#' && sign != ' '));
     begins.map(|(at, _)| &line[at..]).find(|rest| {
-        let mark = mark(rest).map(|(_, mark, _)| mark);
-        matches!(mark, Some(HeaderLine::Test | HeaderLine::NamelessTest | HeaderLine::Program | HeaderLine::Ranks))
-            || is_header(rest)
+        let begins = |about| ["test", "nameless_test", "program", "ranks"].contains(&about);
+        mark(rest).is_some_and(|(_, about, _)| begins(about)) || is_header(rest)
     })
 }
 

@@ -12,16 +12,15 @@
 //! | `names` | facts in the names of files |
 //! | `statement` | statements of lines around outputs |
 //! | `facts`, `options` | combining facts of content, names and options |
-//! | `timing` | a timing, and whether it is possible |
+//! | `timing` | timings: whether they are possible, and which are compared |
 //! | `unread` | columns that are not read |
 //! | `collect`, `walk` | combining files to one set of timings |
-//! | `comparable`, `group` | choice of the timings that are compared; grouping by a key |
+//! | `group` | grouping by a key |
 //! | `plausible` | implausible numbers |
 //! | `finding`, `manifest` | findings and errors of an import; its files |
 
 mod collect;
 mod columns;
-mod comparable;
 mod content;
 mod facts;
 mod finding;

@@ -5,6 +5,7 @@
 //! another reason, such as those of `reduce_local` or `neighbor_allgather`, would make it mean something else.
 
 use std::cmp::Reverse;
+use std::path::{Component, Path};
 use std::sync::LazyLock;
 
 use collrules_record::{CandidateName, Ranks};
@@ -80,8 +81,19 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
     found
 }
 
+/// The directory of a file, without directories that are named after facts of timings, such as `np4/a3`, and without the
+/// last ones that a pattern describes.
+pub(super) fn place(file: &str, described: usize, release: Release) -> String {
+    let directories = Path::new(file).parent().into_iter().flat_map(Path::components);
+    let directories = directories.filter(|part| !matches!(part, Component::CurDir));
+    let names: Vec<_> = directories.map(|part| part.as_os_str().to_string_lossy()).collect();
+    let mut kept = names[..names.len().saturating_sub(described)].to_vec();
+    kept.retain(|name| !is_fact(name, release));
+    kept.join("/")
+}
+
 /// Returns true if a directory's name consists of facts, so that it belongs to the timings below it alone.
-pub(super) fn is_fact(part: &str, release: Release) -> bool {
+fn is_fact(part: &str, release: Release) -> bool {
     let (facts, unknown) = read_part(part, None, true, release);
     unknown.is_none() && facts != Facts::default()
 }

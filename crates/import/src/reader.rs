@@ -15,7 +15,7 @@ use collrules_rules::Collective;
 use crate::columns::{Columns, Role, TableFormat, quoted, short};
 use crate::facts::{Facts, collective_named};
 use crate::finding::{Finding, FindingCode, ImportError};
-use crate::formats::{HeaderLine, ImportFormat, banner_within, mark};
+use crate::formats::{ImportFormat, banner_within, mark};
 use crate::group::group;
 use crate::options::Options;
 use crate::row::{self, BenchmarkOutput, Parsed, Raw};
@@ -97,10 +97,10 @@ impl Reader<'_> {
         let table = columns.as_deref().filter(|columns| columns.is_table());
         let may_be_header = is_comment || !self.has_text || self.output.format.is_some();
         self.has_text |= !is_comment;
-        if let Some((format, mark, value)) = mark(content) {
+        if let Some((format, about, value)) = mark(content) {
             self.parsed.format.get_or_insert(format);
             self.output.format.get_or_insert(format);
-            self.mark(line, format, mark, value);
+            self.mark(line, format, about, value);
             return Ok(());
         }
         let found = may_be_header.then(|| Columns::find(content, self.options)).flatten();
@@ -135,16 +135,16 @@ impl Reader<'_> {
         }
     }
 
-    fn mark(&mut self, line: u64, format: ImportFormat, mark: HeaderLine, value: &str) {
-        match mark {
-            HeaderLine::Program => {
+    fn mark(&mut self, line: u64, format: ImportFormat, about: &str, value: &str) {
+        match about {
+            "program" => {
                 self.end();
                 self.parsed.banners.push(line);
                 self.output.format = Some(format);
                 self.output.version = imb_version(value).filter(|_| format == ImportFormat::Imb);
                 self.output.common.is_on_device = value.contains("(GPU)");
             }
-            HeaderLine::Test | HeaderLine::NamelessTest => {
+            "test" | "nameless_test" => {
                 self.end();
                 // IMB names its program once for all tests.
                 let is_imb = format == ImportFormat::Imb;
@@ -153,7 +153,7 @@ impl Reader<'_> {
                 let name = name.split(" Latency Test").next().unwrap_or_default().trim();
                 let output = &mut self.output;
                 output.common.is_on_device &= is_imb;
-                (output.format, output.is_nameless) = (Some(format), mark == HeaderLine::NamelessTest);
+                (output.format, output.is_nameless) = (Some(format), about == "nameless_test");
                 output.common.facts.collective = collective_named(name);
                 if ran != "MPI" && !ran.starts_with("MPI-") {
                     output.pass(line, format!("{} is not one of the collectives of Open MPI", short(value)));
@@ -165,25 +165,25 @@ impl Reader<'_> {
                     self.parsed.report(line, FindingCode::DeviceMemory, what);
                 }
             }
-            HeaderLine::Groups => {
+            "groups" => {
                 self.output.pass(line, format!("several groups ran at the same time: {}", short(value)));
             }
-            HeaderLine::Ranks => match value.parse() {
+            "ranks" => match value.parse() {
                 Ok(ranks) => self.output.common.facts.ranks = Some(ranks),
                 Err(_) => self.output.pass(line, format!("{} is not a number of processes", short(value))),
             },
-            HeaderLine::Element => {
+            "element" => {
                 self.output.common.size.element = value.parse().ok().filter(|bytes| *bytes > 0);
             }
-            HeaderLine::Datatype => self.datatype(line, value.trim_end_matches('.')),
-            HeaderLine::Algorithm => {
+            "datatype" => self.datatype(line, value.trim_end_matches('.')),
+            "algorithm" => {
                 if let [collective, bytes, name] = value.split_whitespace().collect::<Vec<_>>()[..]
                     && let (Some(collective), Ok(bytes)) = (collective_named(collective), bytes.parse())
                 {
                     self.output.algorithms.insert((collective, bytes), tuned_name(name));
                 }
             }
-            HeaderLine::WrongData => match value.parse() {
+            _ => match value.parse() {
                 Ok(size) => drop(self.output.wrong.insert(size, line)),
                 Err(_) => {
                     self.wrong_data(line, format!("the benchmark found wrong data and stopped: {}", short(value)))
@@ -315,7 +315,7 @@ impl Reader<'_> {
                 continue;
             }
             let fault = Finding::new(FindingCode::ValidationFailed, "the benchmark found wrong data");
-            wrong.into_iter().for_each(|raw| raw.fault = Some(fault.clone()));
+            wrong.into_iter().for_each(|raw| raw.fault = raw.fault.take().or(Some(fault.clone())));
         }
     }
 
