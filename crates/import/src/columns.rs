@@ -370,37 +370,14 @@ pub(super) fn per_second(unit: &str) -> Option<f64> {
     }
 }
 
-/// Spellings of the columns that are no times.
-const SPELLINGS: [(Role, &str); 16] = [
-    (Role::Collective, "collective coll operation op benchmark test"),
-    (Role::AlgorithmId, "algorithm_id alg_id algo_id algid alg algo"),
-    (Role::Algorithm, "algorithm algorithm_name alg_name algo_name"),
-    (Role::Candidate, "candidate"),
-    (Role::Component, "component coll_component"),
-    (
-        Role::Ranks,
-        "comm_size communicator_size ranks nranks num_ranks np np_total nprocs procs num_procs processes nproc",
-    ),
-    (Role::Bytes, "message_bytes message_size msg_size msize msize_bytes size size_bytes bytes"),
-    (Role::Transmitted, "transmit_size"),
-    (Role::Count, "count"),
-    (Role::Launch, "launch run run_id trial"),
-    (Role::Round, "nrep"),
-    (Role::Calls, "iterations iters calls repetitions reps n_iter n_iters num_iterations niter samples n_samples"),
-    (Role::Process, "process rank rank_id mpi_rank"),
-    (Role::Check, "validation defects"),
-    (Role::Invalid, "errorcode exit_code exitcode exit_status return_code returncode rc"),
-    (
-        Role::Parameter,
-        "segsize segment_size segmentsize segment_bytes seg_size fanout fanin faninout fan_out fan_in fan_in_out chains \
-         max_requests",
-    ),
-];
+/// Spellings of the columns that are no times: a line for each content.
+const SPELLINGS: &str = include_str!("columns.txt");
 
 fn plain_role(words: &[String]) -> Option<Role> {
     let name = words.join("_");
-    let found = SPELLINGS.iter().find(|(_, spellings)| spellings.split(' ').any(|spelling| spelling == name));
-    found.map(|(role, _)| *role)
+    let mut lines = SPELLINGS.lines().filter_map(|line| line.split_once(": "));
+    let (content, _) = lines.find(|(_, spellings)| spellings.split(' ').any(|spelling| spelling == name))?;
+    Role::ALL.into_iter().find(|role| role.name() == content)
 }
 
 /// Content of a column of times, by the words of its name without the unit.
@@ -468,6 +445,15 @@ pub(super) fn quoted(content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_line_of_the_spellings_is_about_a_column() {
+        for (content, spellings) in SPELLINGS.lines().skip(1).map(|line| line.split_once(": ").expect(line)) {
+            for spelling in spellings.split(' ') {
+                assert_eq!(plain_role(&words(spelling)).map(Role::name), Some(content), "{spelling}");
+            }
+        }
+    }
 
     #[test]
     fn headers_are_known_however_they_are_spelled() {

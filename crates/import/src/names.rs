@@ -149,15 +149,12 @@ pub struct NamePattern {
 
 impl NamePattern {
     fn read(text: &str) -> Result<Self, String> {
-        let bad = |what: &str| {
-            format!(
-                "`{text}` is not a name pattern: {what}; write one like {{collective}}-np{{np}}-a{{algorithm}}*.txt"
-            )
-        };
+        let example = "{collective}-np{np}-a{algorithm}*.txt";
+        let bad = |what: &str| format!("`{text}` is not a name pattern: {what}; write one like {example}");
         let mut expression = regex::escape(text).replace(r"\*", "[^/]*");
         let collectives = spellings();
-        let numbers = [("np", "[0-9]*[1-9][0-9]*"), ("algorithm", "[A-Za-z0-9_]+"), ("launch", "[0-9]+")];
-        for (name, values) in [("collective", collectives.as_str())].into_iter().chain(numbers) {
+        let forms = ["[0-9]*[1-9][0-9]*", "[A-Za-z0-9_]+", "[0-9]+", &collectives];
+        for (name, values) in ["np", "algorithm", "launch", "collective"].into_iter().zip(forms) {
             expression = expression.replace(&format!(r"\{{{name}\}}"), &format!("(?P<{name}>{values})"));
         }
         if [r"\{", r"\}"].iter().any(|brace| expression.contains(brace)) {
