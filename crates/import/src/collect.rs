@@ -362,13 +362,14 @@ fn statistic(timings: &[Imported], wanted: Option<Statistic>) -> Result<Statisti
     let usual = if is_slowest { Statistic::SlowestRankSummary } else { Statistic::RankAverage };
     let statistic = wanted.unwrap_or(usual);
     let medians = timings.iter().filter(|timing| timing.is_median).count();
-    let mixed = |what: &str| Err(ImportError::Mixed(format!("some {what}")));
-    match wanted {
-        _ if statistic == Statistic::RankAverage && medians > 0 && medians < timings.len() => {
-            mixed("times are medians over calls and others are means")
-        }
-        _ if is_whole(statistic) => Ok(statistic),
-        None => mixed("timings are of the slowest rank and others are averaged over ranks"),
-        Some(_) => mixed("timings have the time that --time names and others have not"),
-    }
+    let what = if statistic == Statistic::RankAverage && ![0, timings.len()].contains(&medians) {
+        "times are medians over calls and others are means"
+    } else if is_whole(statistic) {
+        return Ok(statistic);
+    } else if wanted.is_none() {
+        "timings are of the slowest rank and others are averaged over ranks"
+    } else {
+        "timings have the time that --time names and others have not"
+    };
+    Err(ImportError::Mixed(format!("some {what}")))
 }

@@ -88,14 +88,11 @@ pub(super) fn place(file: &str, described: usize, release: Release) -> String {
     let directories = directories.filter(|part| !matches!(part, Component::CurDir));
     let names: Vec<_> = directories.map(|part| part.as_os_str().to_string_lossy()).collect();
     let mut kept = names[..names.len().saturating_sub(described)].to_vec();
-    kept.retain(|name| !is_fact(name, release));
+    kept.retain(|name| {
+        let (facts, unknown) = read_part(name, None, true, release);
+        unknown.is_some() || facts == Facts::default()
+    });
     kept.join("/")
-}
-
-/// Returns true if a directory's name consists of facts, so that it belongs to the timings below it alone.
-fn is_fact(part: &str, release: Release) -> bool {
-    let (facts, unknown) = read_part(part, None, true, release);
-    unknown.is_none() && facts != Facts::default()
 }
 
 /// The facts in the words of a part, and the first unknown word.

@@ -155,10 +155,10 @@ impl Reader<'_> {
                 output.common.is_on_device &= is_imb;
                 (output.format, output.is_nameless) = (Some(format), about == "nameless_test");
                 output.common.facts.collective = collective_named(name);
-                if ran != "MPI" && !ran.starts_with("MPI-") {
-                    output.pass(line, format!("{} is not one of the collectives of Open MPI", short(value)));
-                } else if output.common.facts.collective.is_none() {
-                    output.pass(line, format!("{} is not a benchmark of a collective that can be tuned", short(name)));
+                let is_ours = ran == "MPI" || ran.starts_with("MPI-");
+                if !is_ours || output.common.facts.collective.is_none() {
+                    let what = "is not a benchmark of a collective of Open MPI that can be tuned";
+                    output.pass(line, format!("{} {what}", short(value)));
                 } else if ran != "MPI" || output.common.is_on_device {
                     output.common.is_on_device = true;
                     let what = "its buffers are in the memory of a device";

@@ -13,7 +13,7 @@ use crate::finding::{Finding, FindingCode};
 use crate::formats::{ImportFormat, Meaning, Size};
 use crate::group::group;
 use crate::statement::Statement;
-use crate::timing::{TimeStatistics, step, time};
+use crate::timing::{TimeStatistics, time};
 
 /// A timing as read from a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -127,7 +127,7 @@ pub(super) fn read(
             Role::Parameter if text.is_empty() || text.parse::<f64>() == Ok(0.0) => {}
             Role::Parameter => {
                 let what = "is not read; a column candidate has tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
-                return Err(bad(format!("{} {text} {what}", column.name)));
+                return Err(wrong(column, format!("{text} {what}")));
             }
             _ if text.is_empty() && SIZES.contains(&role) => unsized_by = Some(column),
             _ if text.is_empty() && !column.is_time() => return Err(empty(column)),
@@ -198,19 +198,19 @@ pub(super) fn read(
 fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Raw {
     for (algorithm, column, text) in times {
         row.facts.algorithm = algorithm.or(row.facts.algorithm);
-        let seconds = match (time(text, column.per_second), column.role) {
-            (Ok(end), Some(Role::End)) => time(&(end.0 - begin).to_string(), Some(1.0)),
+        let (seconds, step) = match (time(text, column.per_second), column.role) {
             // Printed with two decimals, the time of the fastest rank may well be 0.00.
             (Err(_), Some(Role::Min)) if text.parse() == Ok(0.0) => continue,
-            (seconds, _) => seconds,
-        };
-        let bad_time = |what| Finding::new(FindingCode::BadTime, format!("{}: {what}", column.name));
-        let seconds = match seconds.map_err(bad_time) {
+            (Ok((Seconds(end), step)), Some(Role::End)) if end > begin => (Seconds(end - begin), step),
+            (Ok(time), role) if role != Some(Role::End) => time,
             _ if text.is_empty() => return Raw { fault: Some(empty(column)), ..row },
-            Err(fault) => return Raw { fault: Some(fault), ..row },
-            Ok(seconds) => seconds,
+            (read, _) => {
+                let what = read.err().unwrap_or_else(|| format!("`{text}` is not after the begin"));
+                let fault = Finding::new(FindingCode::BadTime, format!("{}: {what}", column.name));
+                return Raw { fault: Some(fault), ..row };
+            }
         };
-        row.step.0 = row.step.0.max(step(text, column.per_second));
+        row.step.0 = row.step.0.max(step);
         match column.role {
             Some(Role::Min) => row.times.min = Some(seconds),
             Some(Role::Max) => row.times.max = Some(seconds),

@@ -69,33 +69,23 @@ impl Imported {
     }
 }
 
-/// The number of a time and its units per second; its own unit counts more than that of the column.
-fn in_units(text: &str, per_second: Option<f64>) -> (&str, Option<f64>) {
+/// Parses a positive time, given its number of units per second; its own unit counts more. Returns the step between times as
+/// they are written as well.
+pub(super) fn time(text: &str, per_second: Option<f64>) -> Result<(Seconds, f64), String> {
     let number = text.trim_end_matches(char::is_alphabetic);
     let unit = columns::per_second(&text[number.len()..].to_lowercase());
-    unit.map_or((text, per_second), |unit| (number.trim_end(), Some(unit)))
-}
-
-/// The step between numbers as written, in seconds.
-pub(super) fn step(text: &str, per_second: Option<f64>) -> f64 {
-    let (text, per_second) = in_units(text, per_second);
-    let decimals = text.split_once('.').map_or("", |(_, decimals)| decimals);
-    let decimals = decimals.bytes().take_while(u8::is_ascii_digit).count().min(20) as f64;
-    10_f64.powf(-decimals) / per_second.unwrap_or(1.0)
-}
-
-/// Parses a positive time, given its number of units per second.
-pub(super) fn time(text: &str, per_second: Option<f64>) -> Result<Seconds, String> {
-    let (number, per_second) = in_units(text, per_second);
+    let number = if unit.is_some() { number.trim_end() } else { text };
     let remedy = || if text.contains(',') { "; write a decimal point, and nothing between thousands" } else { "" };
-    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a number{}", remedy()))?;
-    let seconds = number / per_second.ok_or_else(|| format!("`{text}` has no unit"))?;
-    match seconds {
-        _ if !number.is_finite() => Err(format!("`{text}` is not finite")),
-        _ if number < 0.0 => Err(format!("`{text}` is negative")),
+    let value: f64 = number.parse().map_err(|_| format!("`{text}` is not a number{}", remedy()))?;
+    let per_second = unit.or(per_second).ok_or_else(|| format!("`{text}` has no unit"))?;
+    let decimals = number.split_once('.').map_or("", |(_, decimals)| decimals);
+    let decimals = decimals.bytes().take_while(u8::is_ascii_digit).count().min(20) as f64;
+    match value / per_second {
+        _ if !value.is_finite() => Err(format!("`{text}` is not finite")),
+        _ if value < 0.0 => Err(format!("`{text}` is negative")),
         // What is too small for a number counts as zero.
         0.0 => Err(format!("`{text}` is zero: no call takes no time")),
-        _ => Ok(Seconds(seconds)),
+        seconds => Ok((Seconds(seconds), 10_f64.powf(-decimals) / per_second)),
     }
 }
 
