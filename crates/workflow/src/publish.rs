@@ -292,7 +292,8 @@ impl Published {
     fn place(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let after = self.tuning.clone().unwrap_or_default();
         tuning::pin_files(&self.run, &after)?;
-        self.save()?;
+        self.validation = self.judge(None, &Settings::new());
+        self.run.write_state(&self.whole_state())?;
         self.run.write_findings(&self.add_results())?;
         for (name, _, text) in after.files() {
             // Until all files are in place, the rules are not confirmed.
@@ -320,7 +321,7 @@ impl Published {
     /// Writes the results so far into the state of the run: they are not lost, and not looked for again.
     pub(crate) fn save(&mut self) -> Result<(), WorkflowError> {
         self.validation = self.judge(None, &Settings::new());
-        Ok(self.run.write_state(&self.whole_state())?)
+        Ok(self.run.write_next_state(&self.whole_state())?)
     }
 
     /// The state of the run, with the settings.
