@@ -9,6 +9,18 @@ use collrules_record::{Validation, manifest};
 use crate::error::WorkflowError;
 use crate::tuning;
 
+/// Reads the state of a tuning that goes on, or that of its results.
+pub(crate) fn read_next(run: &RunDir) -> Result<TuningState, WorkflowError> {
+    run.next_state()?.map_or_else(|| read(run), Ok)
+}
+
+/// Adds a comparison to a tuning that goes on, if there is one.
+pub(crate) fn add_to_next(run: &RunDir, compared: &StepRecord) -> Result<(), WorkflowError> {
+    let Some(mut state) = run.next_state()? else { return Ok(()) };
+    state.steps.push(compared.clone());
+    Ok(run.write_next_state(&state)?)
+}
+
 /// Reads the state of a directory; without one, the results in it that are about its rules.
 pub(crate) fn read(run: &RunDir) -> Result<TuningState, WorkflowError> {
     if let Some(state) = run.state()? {

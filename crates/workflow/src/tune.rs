@@ -2,6 +2,7 @@
 
 use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
+use collrules_record::rundir;
 use collrules_record::settings::Settings;
 use collrules_record::state::{Step, TuningState};
 use collrules_runner::RunnerError;
@@ -57,7 +58,7 @@ fn carry_out(
         session.say(&format!("{} of the budget are left for what is undecided", rest.rounded()));
         state = published.whole_state();
         state::reopen(&mut state, measured.clock.end(Step::Decide));
-        measured.run.write_state(&state)?;
+        measured.run.write_next_state(&state)?;
         before = Some(published);
     }
 }
@@ -102,6 +103,7 @@ fn conclude(
     }
     let mut published = keep_confirmed(before, run.published, run.session);
     published.publish(run.session)?;
+    run.measured.run.remove(rundir::NEXT_STATE)?;
     compared?;
     Ok(published)
 }
@@ -113,13 +115,13 @@ fn begin_steps(
     options: &TuneOptions,
     before: Option<&Published>,
 ) -> Result<TuningState, WorkflowError> {
-    let mut state = state::read(&measured.run)?;
+    let mut state = state::read_next(&measured.run)?;
     if state.budget() != Some(options.budget) {
         if state.budget().is_some() && before.is_some_and(|before| is_open(measured, before)) {
             state::reopen(&mut state, Step::Decide.into());
         }
         state.steps.push(Step::Begin(options.budget).into());
-        measured.run.write_state(&state)?;
+        measured.run.write_next_state(&state)?;
     }
     // A batch job may have cut the budget.
     let cut = options.budget.zip(measured.experiment.budget).map_or(0.0, |(asked, budget)| asked.0 - budget.0);
@@ -156,7 +158,7 @@ fn decide(
     };
     if !state.has(Step::Measure) {
         state.steps.push(measured.clock.end(Step::Measure));
-        measured.run.write_state(state)?;
+        measured.run.write_next_state(state)?;
     }
     Ok(findings)
 }
