@@ -3,6 +3,7 @@
 use collrules_record::findings::Statistic;
 use collrules_rules::names;
 
+use crate::facts::{has_word, words};
 use crate::finding::ImportError;
 use crate::options::Options;
 
@@ -245,12 +246,6 @@ impl Column {
     }
 }
 
-/// Words of a name, in lower case.
-pub(super) fn words(name: &str) -> Vec<String> {
-    let words = name.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
-}
-
 /// Returns true if the words of a name follow each other in a text.
 fn contains_name(text: &str, name: &str) -> bool {
     let [text, name] = [text, name].map(|text| format!("_{}_", words(text).join("_")));
@@ -335,15 +330,12 @@ fn with_one_time(mut columns: Vec<Column>, is_table: bool, wanted: Option<Statis
     let maxima: Vec<bool> = columns.iter().filter(|column| column.role == Some(Role::Max)).map(over_ranks).collect();
     let has_minimum = maxima.contains(&true) && !maxima.contains(&false);
     for column in &mut columns {
-        let is_over_calls = match column.role {
-            Some(Role::Mean) => has_median,
-            Some(Role::Max) => !over_ranks(column),
-            Some(Role::Min) => !has_minimum,
-            _ => false,
+        column.role = match column.role {
+            Some(Role::Mean) if has_median => Some(Role::Spread),
+            Some(Role::Max) if !over_ranks(column) => Some(Role::Spread),
+            Some(Role::Min) if !has_minimum => Some(Role::Spread),
+            role => role,
         };
-        if is_over_calls {
-            column.role = Some(Role::Spread);
-        }
     }
     columns
 }
@@ -370,7 +362,7 @@ pub(super) fn per_second(unit: &str) -> Option<f64> {
     }
 }
 
-/// Spellings of the columns that are no times: a line for each content.
+/// Spellings of columns: a line for each content. Those of times are without words such as `time`, and without units.
 const SPELLINGS: &str = include_str!("columns.txt");
 
 fn plain_role(words: &[String]) -> Option<Role> {
@@ -382,22 +374,15 @@ fn plain_role(words: &[String]) -> Option<Role> {
 
 /// Content of a column of times, by the words of its name without the unit.
 pub(super) fn time_role(words: &[String]) -> Option<Role> {
-    let is_time = |word: &&str| ["latency", "lat", "time", "t", "runtime"].contains(word);
-    let others: Vec<&str> = words.iter().map(String::as_str).filter(|word| !is_time(word)).collect();
-    Some(match others[..] {
-        [] if words.iter().any(|word| word != "t") => Role::Mean,
-        ["loc", "tstart"] => Role::Begin,
-        ["loc", "tend"] => Role::End,
-        ["avg" | "mean" | "average" | "geomean" | "gmean"] | ["geometric" | "trimmed", "mean"] => Role::Mean,
-        ["median" | "med" | "p50"] => Role::Median,
-        ["min" | "minimum"] => Role::Min,
-        ["max" | "maximum"] => Role::Max,
-        _ if names_ranks(words, true) => Role::Max,
-        _ if others.iter().any(|word| is_spread(word)) || others.windows(2).any(|pair| pair == ["std", "dev"]) => {
-            Role::Spread
-        }
-        _ => return None,
-    })
+    let is_time = |word: &&String| ["latency", "lat", "time", "t", "runtime"].contains(&word.as_str());
+    let others: Vec<String> = words.iter().filter(|word| !is_time(word)).cloned().collect();
+    let is_spread = others.iter().any(|word| is_spread(word)) || others.windows(2).any(|pair| pair == ["std", "dev"]);
+    match plain_role(&others).filter(|role| *role >= Role::Mean) {
+        None if others.is_empty() && words.iter().any(|word| word != "t") => Some(Role::Mean),
+        None if names_ranks(words, true) => Some(Role::Max),
+        None => is_spread.then_some(Role::Spread),
+        role => role,
+    }
 }
 
 /// Returns true if a word names a statistic over repetitions other than their mean.
@@ -407,10 +392,6 @@ fn is_spread(word: &str) -> bool {
     let names = "std stddev stdev sd var variance deviation sem stderr cv iqr mad ci percentile quantile quartile \
                  confidence median";
     is_quantile || names.split(' ').any(|name| name == bare)
-}
-
-pub(super) fn has_word(words: &[String], known: &[&str]) -> bool {
-    words.iter().any(|word| known.contains(&word.as_str()))
 }
 
 /// Returns true if a name is that of a maximum.

@@ -101,6 +101,16 @@ pub(super) fn collective_named(name: &str) -> Option<Collective> {
     }
 }
 
+/// Words of a name, in lower case.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let words = name.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+pub(super) fn has_word(words: &[String], known: &[&str]) -> bool {
+    words.iter().any(|word| known.contains(&word.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

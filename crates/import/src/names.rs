@@ -12,8 +12,7 @@ use collrules_record::{CandidateName, Ranks};
 use collrules_rules::{Collective, Release, read_from_text};
 use regex::{Captures, Regex};
 
-use crate::columns::{has_word, words};
-use crate::facts::{Facts, collective_named};
+use crate::facts::{Facts, collective_named, has_word, words};
 
 /// Facts from a path.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,8 +7,8 @@ use collrules_record::{Candidate, CandidateName};
 use collrules_rules::Release;
 use regex::Regex;
 
-use crate::columns::{Columns, Role, per_second, time_role, words};
-use crate::facts::{CompleteFacts, Facts, collective_named};
+use crate::columns::{Columns, Role, per_second, time_role};
+use crate::facts::{CompleteFacts, Facts, collective_named, words};
 use crate::finding::{Finding, FindingCode, ImportError};
 
 /// A statement, with the line that makes it.
@@ -180,8 +180,8 @@ pub(super) fn compare(stated: &[Statement], assumed: &Assumed<'_>) -> Result<Opt
         if let Some(what) = assumed.contradiction(statement, |about| Some(last(about)?.value.as_str())) {
             let (release, text) = (assumed.release, &statement.text);
             let what = format!(
-                "{candidate} on {ranks} ranks with Open MPI {release} is assumed, but a line says {what}; correct the \
-                 option or the name, or remove the line if it is about something else: {text}"
+                "{candidate} on {ranks} ranks with Open MPI {release} is assumed, but the file or its path says {what}; \
+                 correct the option or the name, or remove the line if it is about something else: {text}"
             );
             return Err(ImportError::doubtful(what).at(statement.line));
         }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::columns::{Columns, Role, has_word, words};
+use crate::columns::{Columns, Role};
+use crate::facts::{has_word, words};
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
 use crate::row::{Parsed, Raw};
