@@ -246,8 +246,9 @@ impl Clock {
 
     /// Adds the time of earlier sessions, beyond these seconds that a batch job cut off the budget.
     pub(crate) fn add_earlier(&mut self, state: &TuningState, cut: f64) {
-        self.before = (state.spent(|_| true) - cut).max(0.0);
-        self.apart = state.spent(is_apart).min(self.before);
+        let before = (state.spent(|_| true) - cut).max(0.0);
+        self.before += before;
+        self.apart += state.spent(is_apart).min(before);
     }
 
     /// Time so far.

@@ -12,12 +12,11 @@
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
 //! | [`running`] | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
-//! | `state` | steps that ended |
 //! | `evidence` | what launches showed of the rules that there are: the only judge |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
 //! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
 //! | [`tune`] | all steps of a tuning |
-//! | [`tuning`] | the tuning that an analysis decided on, or that lies in a directory |
+//! | [`tuning`] | the tuning that an analysis decided on, or that lies in a directory with the steps that ended |
 //! | `comparison` | fresh launches of arms, from the log if they are there |
 //! | [`validate`] | a rules file against the default in fresh launches, and its repair |
 //! | [`drift`] | some cells of a run measured again |
@@ -43,7 +42,6 @@ pub mod running;
 pub mod session;
 pub mod settings;
 pub mod start;
-mod state;
 pub mod tune;
 pub mod tuning;
 pub mod validate;

@@ -1,6 +1,6 @@
 //! Results of an analysis in a directory: the only writer of these files, and their reader.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use collrules_record::comparison::Stage;
@@ -27,7 +27,7 @@ use crate::comparison::CellWeights;
 use crate::error::WorkflowError;
 use crate::evidence::{InForce, carry, verdict};
 use crate::session::Session;
-use crate::{TOOL, quality, state, tuning};
+use crate::{TOOL, quality, tuning};
 
 /// Contents of an analysed directory.
 #[derive(Clone)]
@@ -113,7 +113,7 @@ impl Published {
             Some(shown) if shown.is_about(&digests) => (shown.shown, Vec::new()),
             shown => (Vec::new(), shown.map(|_| Remark::OtherProof(run.path().to_owned())).into_iter().collect()),
         };
-        let state = state::read(&run)?;
+        let state = tuning::read_state(&run)?;
         let mut published = Self::new(run, findings, manifest, tuning, proof, state)?;
         let is_compared = published.state.evidence(None, &Settings::new()).next().is_some();
         if is_compared && published.validation.is_none() {
@@ -497,17 +497,6 @@ impl Published {
     }
 }
 
-/// Refuses a directory whose path settings cannot contain.
-pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
-    let rules = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()).join(rundir::RULES);
-    let Some(rules) = rules.to_str() else {
-        let shown = directory.display();
-        return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a rules file in it")));
-    };
-    let settings = JobSettings::new(Some(rules.to_owned()), None, BTreeMap::new());
-    settings.mca_params().map(drop).map_err(WorkflowError::Settings)
-}
-
 /// Returns the commands that activate the rules: for one mpirun, and for a shell.
 fn switch_on(run: &RunDir, settings: &JobSettings) -> Vec<String> {
     vec![
@@ -526,7 +515,7 @@ pub fn unproven(
     let proof = vec![ProofFact::NotChecked];
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
-    let state = state::read(&run)?;
+    let state = tuning::read_state(&run)?;
     let mut published = Published::new(run, findings, manifest, Some(tuning), proof, state)?;
     published.publish(session)?;
     Ok(published)

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use collrules_record::comparison::Stage;
 use collrules_record::findings::Findings;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
+use collrules_record::state::{Step, StepRecord, TuningState};
 use collrules_record::tuning::{RulesFile, digest_of_rules, read_text_of};
 use collrules_record::{Manifest, Tuning};
 use collrules_report::notes::{SIMULATED_RULES, notes};
@@ -135,6 +137,20 @@ pub(crate) fn in_place(run: &RunDir) -> Result<Tuning, WorkflowError> {
         parameters: run.findings().map(|findings| findings.parameters).unwrap_or_default(),
         pins: Settings::new(),
     })
+}
+
+/// Reads the steps of a directory that ended; without any, the results in it that are about its rules.
+pub(crate) fn read_state(run: &RunDir) -> Result<TuningState, WorkflowError> {
+    if let Some(state) = run.state()? {
+        return Ok(state);
+    }
+    let digests = in_place(run)?.digests();
+    let mut state = TuningState { settings: run.settings()?, ..TuningState::default() };
+    if let Some(found) = run.validation()?.filter(|found| found.is_about(&digests)) {
+        (state.reverted, state.withdrawn) = (found.reverted.clone(), found.withdrawn.clone());
+        state.steps.push(StepRecord::compared(Step::Compare(Stage::Rules, None), Settings::new(), found));
+    }
+    Ok(state)
 }
 
 /// Reports oddities of a file of HAN's, and which communicator sizes a release shifts in a classic file.

@@ -29,7 +29,7 @@ use collrules_record::options::{SystemOptions, TimingOptions, Validating};
 use collrules_record::plan::Deployment;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
-use collrules_record::state::{Step, TuningState};
+use collrules_record::state::{Step, StepRecord, TuningState};
 use collrules_record::validation::Round;
 use collrules_record::{Layout, Manifest, Plan, Seconds, Tuning, Validation};
 use collrules_rules::Release;
@@ -47,7 +47,7 @@ use crate::resume;
 use crate::session::{Event, Session};
 use crate::settings::SettingsPlan;
 use crate::start::Started;
-use crate::{budget, state, tuning};
+use crate::{budget, tuning};
 
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
@@ -174,7 +174,7 @@ pub fn validate(
         let place = subject.place_of(&home, options.system.layout);
         if let Some((published, layout)) = subject.published.as_mut().zip(place) {
             let step = Step::Compare(stage, layout);
-            published.state.steps.push(state::compared(step, Settings::new(), found.clone()));
+            published.state.steps.push(StepRecord::compared(step, Settings::new(), found.clone()));
         }
         let mut judged = subject.judge(place, &found, &Reverted::default());
         if options.repair {
@@ -414,7 +414,7 @@ impl ProvenRun<'_, '_> {
         }
         if let Some(published) = &mut subject.published {
             let step = Step::Compare(task.stage, layout);
-            published.state.steps.push(state::compared(step, task.base.clone(), found));
+            published.state.steps.push(StepRecord::compared(step, task.base.clone(), found));
         }
         Ok(true)
     }

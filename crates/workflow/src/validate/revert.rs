@@ -163,7 +163,7 @@ fn analyze_anew(
     let mut all = compared.tuned();
     all.extend(cells);
     let (criteria, policy) = (before.criteria, before.tree.policy);
-    let source = Source::of_measured(run, manifest.clone(), session)?;
+    let source = Source::of_measured(run, manifest.clone(), before.release, run.samples()?, session)?;
     let (findings, tuning) = loop {
         let findings = source.decide_reverting(criteria, policy, reverted)?;
         let tuning = tuning::decide(run, &findings, &manifest.pins)?;
