@@ -114,6 +114,11 @@ impl RevertedRange {
         Self { collective, ranks: RankRange { first: 0, end: None }, lookup: (u64::MAX, None) }
     }
 
+    /// Returns true if the rules of a cell, or those within it, were reverted with one of these ranges.
+    pub fn any_covers(ranges: &[Self], cell: Cell, release: Release) -> bool {
+        ranges.iter().any(|range| range.covers(cell, release) || range.is_settings())
+    }
+
     /// Returns true if a release looks up the rules of a cell in it.
     pub fn covers(&self, cell: Cell, release: Release) -> bool {
         let (first, end) = self.lookup;
@@ -322,9 +327,13 @@ impl Validation {
 }
 
 impl ValidatedCell {
-    /// Returns true if this earlier result of the same rule stands against a later one.
+    /// Returns true if this earlier result of the same rule stands against a later one; or of one that was removed, against the
+    /// default.
     fn outweighs(&self, later: &Self) -> bool {
         let has_more = self.speedup.samples > later.speedup.samples;
+        if self.is_ruled() && !later.is_ruled() {
+            return later.control || later.verdict != Outcome::Slower;
+        }
         self.rule() == later.rule()
             && match (self.verdict, later.verdict) {
                 (_, Outcome::Slower) => false,

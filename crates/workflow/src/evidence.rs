@@ -12,14 +12,17 @@ use collrules_tuner::validation::{CellFacts, add_stretch};
 
 /// The result of comparisons, in order, for the rules that these facts describe; none without any. In each size a result is about
 /// the rule that was launched, whether it is still there or was removed; a later stretch adds to the comparison before it, and
-/// of two comparisons the later one counts unless the earlier one decided more.
+/// of two comparisons the later one counts unless the earlier one decided more. `removed` are sizes whose rule comparisons
+/// removed: a rule that was not chosen again has no result.
 pub(crate) fn verdict<'a>(
     evidence: impl IntoIterator<Item = (Stage, &'a Validation)>,
     facts: impl Fn(Cell) -> CellFacts,
+    removed: impl Fn(Cell) -> bool,
 ) -> Option<Validation> {
+    let is_gone = |it: &ValidatedCell| is_gone(it, facts(it.cell)) && (!it.is_ruled() || removed(it.cell));
     let mut comparisons: Vec<Validation> = Vec::new();
     for (stage, found) in evidence {
-        let part = about(found, &facts);
+        let part = about(found, &facts, &is_gone);
         match comparisons.last_mut().filter(|_| stage.is_again()) {
             Some(before) => add_stretch(&mut before.round, &part.round, found.criteria),
             None => comparisons.push(part),
@@ -29,7 +32,7 @@ pub(crate) fn verdict<'a>(
         later.complete_from(&before);
         later
     })?;
-    mark_removed(&mut found, facts);
+    mark_removed(&mut found, &facts, &is_gone);
     Some(found)
 }
 
@@ -41,9 +44,12 @@ pub(crate) fn carry(found: &mut Validation, carried: &[Cell]) {
 }
 
 /// The part of a comparison that is about the rules that these facts describe.
-fn about(found: &Validation, facts: impl Fn(Cell) -> CellFacts) -> Validation {
-    let is_same = |then: &ValidatedCell, now: CellFacts| then.rule() == now.rule();
-    let is_about = |it: &ValidatedCell| is_same(it, facts(it.cell)) || is_gone(it, facts(it.cell));
+fn about(
+    found: &Validation,
+    facts: impl Fn(Cell) -> CellFacts,
+    is_gone: impl Fn(&ValidatedCell) -> bool,
+) -> Validation {
+    let is_about = |it: &ValidatedCell| it.rule() == facts(it.cell).rule() || is_gone(it);
     let mut found = found.clone();
     found.round.cells.retain(is_about);
     for check in &mut found.checks {
@@ -54,9 +60,9 @@ fn about(found: &Validation, facts: impl Fn(Cell) -> CellFacts) -> Validation {
 }
 
 /// Names the sizes whose rule was removed: those of a check if it is a reason.
-fn mark_removed(found: &mut Validation, facts: impl Fn(Cell) -> CellFacts) {
+fn mark_removed(found: &mut Validation, facts: impl Fn(Cell) -> CellFacts, is_gone: impl Fn(&ValidatedCell) -> bool) {
     let removed = |round: &Round| -> BTreeSet<Cell> {
-        let gone = round.cells.iter().filter(|it| is_gone(it, facts(it.cell))).map(|it| it.cell);
+        let gone = round.cells.iter().filter(|it| is_gone(it)).map(|it| it.cell);
         let failed = round.failed.iter().filter(|it| it.with && !facts(it.cell).is_ruled()).map(|it| it.cell);
         gone.chain(failed).collect()
     };
@@ -170,10 +176,11 @@ mod tests {
         }
     }
 
-    /// Verdicts by size with these comparisons of rules; algorithm 1 is in force from 2 B on, none below.
+    /// Verdicts by size with these comparisons of rules; algorithm 1 is in force from 2 B on, none below, where that of 1 B was
+    /// removed.
     fn judge(evidence: &[(Stage, Validation)]) -> (Vec<(u64, Outcome)>, Vec<u64>) {
         let facts = |cell: Cell| if cell.bytes.0 < 2 { DEFAULT } else { rule(1) };
-        let found = verdict(evidence.iter().map(|(stage, found)| (*stage, found)), facts);
+        let found = verdict(evidence.iter().map(|(stage, found)| (*stage, found)), facts, |cell| cell.bytes.0 == 1);
         let round = found.map(|found| found.round).unwrap_or_default();
         let verdicts = round.cells.iter().map(|it| (it.cell.bytes.0, it.verdict)).collect();
         (verdicts, round.repaired.iter().map(|cell| cell.bytes.0).collect())
@@ -192,6 +199,21 @@ mod tests {
     fn a_rule_that_was_removed_keeps_its_result() {
         let found = compared(vec![result(1, rule(1), Slower), result(2, rule(1), Faster)]);
         assert_eq!(judge(&[(Stage::Rules, found)]), (vec![(1, Slower), (2, Faster)], vec![1]));
+    }
+
+    #[test]
+    fn a_rule_that_was_not_chosen_again_has_no_result() {
+        let found = compared(vec![result(0, rule(1), Slower), result(2, rule(1), Faster)]);
+        assert_eq!(judge(&[(Stage::Rules, found)]), (vec![(2, Faster)], Vec::new()));
+    }
+
+    /// Launches that compare the default with itself, where a rule was removed, give no other reason.
+    #[test]
+    fn a_rule_that_was_removed_keeps_its_reason() {
+        let found = compared(vec![result(1, rule(1), Slower), result(2, rule(1), Faster)]);
+        let look = compared(vec![result(1, DEFAULT, Outcome::Same), result(2, rule(1), Faster)]);
+        let judged = judge(&[(Stage::Rules, found), (Stage::Validation(0), look)]);
+        assert_eq!(judged, (vec![(1, Slower), (2, Faster)], vec![1]));
     }
 
     #[test]
@@ -219,7 +241,8 @@ mod tests {
         };
         let found = [compared(Slower), compared(Undecided)];
         let judged = |facts: CellFacts| {
-            let found = verdict(found.iter().map(|found| (Stage::Rules, found)), |_| facts).expect("compared");
+            let found =
+                verdict(found.iter().map(|found| (Stage::Rules, found)), |_| facts, |_| true).expect("compared");
             (found.loses(), found.checks[0].round.repaired.len())
         };
         assert_eq!(judged(rule(1)), (true, 0));

@@ -13,6 +13,7 @@ use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, FoundPath, RunDir, RunDirError};
 use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
 use collrules_record::state::{Step, TuningState};
+use collrules_record::validation::RevertedRange;
 use collrules_record::{Cell, Layout, Manifest, Plan, Ranks, Seconds, Tuning, Validation};
 use collrules_report::gains::Gains;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
@@ -187,7 +188,9 @@ impl Published {
             version.is_none_or(|version| version == found.version)
                 && parameters.all(|(name, value)| found.settings.get(name) == Some(value))
         };
-        let mut found = verdict(state.evidence(layout, base).filter(|(_, found)| is_about(found)), facts)?;
+        let removed = |cell: Cell| RevertedRange::any_covers(&state.reverted, cell, findings.release);
+        let evidence = state.evidence(layout, base).filter(|(_, found)| is_about(found));
+        let mut found = verdict(evidence, facts, removed)?;
         carry(&mut found, &state.carried);
         let of_layout = layout.map(|layout| self.cells_in(layout));
         let is_here =
@@ -292,7 +295,8 @@ impl Published {
     fn place(&mut self, session: &mut Session<'_>) -> Result<(), WorkflowError> {
         let after = self.tuning.clone().unwrap_or_default();
         tuning::pin_files(&self.run, &after)?;
-        self.save()?;
+        self.validation = self.judge(None, &Settings::new());
+        self.run.write_state(&self.whole_state())?;
         self.run.write_findings(&self.add_results())?;
         for (name, _, text) in after.files() {
             // Until all files are in place, the rules are not confirmed.
@@ -320,7 +324,7 @@ impl Published {
     /// Writes the results so far into the state of the run: they are not lost, and not looked for again.
     pub(crate) fn save(&mut self) -> Result<(), WorkflowError> {
         self.validation = self.judge(None, &Settings::new());
-        Ok(self.run.write_state(&self.whole_state())?)
+        Ok(self.run.write_next_state(&self.whole_state())?)
     }
 
     /// The state of the run, with the settings.

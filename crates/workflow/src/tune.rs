@@ -2,6 +2,7 @@
 
 use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
+use collrules_record::rundir;
 use collrules_record::settings::Settings;
 use collrules_record::state::{Step, TuningState};
 use collrules_runner::RunnerError;
@@ -38,7 +39,7 @@ fn carry_out(
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
     measured.measure(session)?;
-    let mut state = tuning::read_state(&measured.run)?;
+    let mut state = tuning::read_next_state(&measured.run)?;
     // One that cannot be read is made again.
     let mut latest = Published::open(measured.run.path()).ok();
     let mut launches = None;
@@ -68,7 +69,7 @@ fn begin_pass(
                 state.reopen(Step::Decide.into());
             }
             state.steps.push(Step::Begin(options.budget).into());
-            measured.run.write_state(state)?;
+            measured.run.write_next_state(state)?;
         }
         // A batch job may have cut the budget.
         let cut = options.budget.zip(measured.experiment.budget).map_or(0.0, |(asked, budget)| asked.0 - budget.0);
@@ -85,7 +86,7 @@ fn begin_pass(
     };
     session.say(&format!("{} of the budget are left for what is undecided", rest.rounded()));
     state.reopen(measured.clock.end(Step::Decide));
-    measured.run.write_state(state)?;
+    measured.run.write_next_state(state)?;
     Ok(true)
 }
 
@@ -129,6 +130,7 @@ fn conclude(
     }
     let mut published = keep_confirmed(before, run.published, run.session);
     published.publish(run.session)?;
+    run.measured.run.remove(rundir::NEXT_STATE)?;
     compared?;
     *state = published.whole_state();
     Ok(published)
@@ -160,7 +162,7 @@ fn decide(
     };
     if !state.has(Step::Measure) {
         state.steps.push(measured.clock.end(Step::Measure));
-        measured.run.write_state(state)?;
+        measured.run.write_next_state(state)?;
     }
     Ok(findings)
 }

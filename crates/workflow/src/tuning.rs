@@ -139,6 +139,18 @@ pub(crate) fn in_place(run: &RunDir) -> Result<Tuning, WorkflowError> {
     })
 }
 
+/// Reads the state of a tuning that goes on, or that of its results.
+pub(crate) fn read_next_state(run: &RunDir) -> Result<TuningState, WorkflowError> {
+    run.next_state()?.map_or_else(|| read_state(run), Ok)
+}
+
+/// Adds a comparison to a tuning that goes on, if there is one.
+pub(crate) fn add_to_next(run: &RunDir, compared: &StepRecord) -> Result<(), WorkflowError> {
+    let Some(mut state) = run.next_state()? else { return Ok(()) };
+    state.steps.push(compared.clone());
+    Ok(run.write_next_state(&state)?)
+}
+
 /// Reads the steps of a directory that ended; without any, the results in it that are about its rules.
 pub(crate) fn read_state(run: &RunDir) -> Result<TuningState, WorkflowError> {
     if let Some(state) = run.state()? {

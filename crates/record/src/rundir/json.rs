@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::bounded::read_text;
 use super::error::{FoundPath, RunDirError, check_format};
 use super::{
-    FILES, FINDINGS, HAN, HAN_UNPROVEN, LAUNCHES, MANIFEST, PROOF, RULES, RunDir, SETTINGS, STATE, UNPROVEN,
-    VALIDATION, refinement,
+    FILES, FINDINGS, HAN, HAN_UNPROVEN, LAUNCHES, MANIFEST, NEXT_STATE, PROOF, RULES, RunDir, SETTINGS, STATE,
+    UNPROVEN, VALIDATION, refinement,
 };
 use crate::file::{Digests, FormatVersion};
 use crate::findings::{self, Findings};
@@ -121,16 +121,30 @@ impl RunDir {
         Ok(found)
     }
 
-    /// Reads the state of a tuning; none if no step ended.
+    /// Reads the state of a tuning; none if it has no results yet.
     pub fn state(&self) -> Result<Option<TuningState>, RunDirError> {
-        let path = self.file(STATE);
+        self.read_state(STATE)
+    }
+
+    /// Reads the state of a tuning that goes on; none if it has no results, or all of them are in place.
+    pub fn next_state(&self) -> Result<Option<TuningState>, RunDirError> {
+        self.read_state(NEXT_STATE)
+    }
+
+    fn read_state(&self, name: &str) -> Result<Option<TuningState>, RunDirError> {
+        let path = self.file(name);
         let state: Option<TuningState> = optional(&path, state::FORMAT)?;
         let mut found = state.iter().filter_map(|state| state.settings.as_ref());
         found.try_for_each(SettingsFindings::check).map_err(|cause| RunDirError::Damaged { path, cause })?;
         Ok(state)
     }
 
-    /// Writes the state of a tuning: it is on the disk when a step ends.
+    /// Writes the state of a tuning that goes on: it is on the disk when a step ends.
+    pub fn write_next_state(&self, state: &TuningState) -> Result<(), RunDirError> {
+        self.write_json(NEXT_STATE, state)
+    }
+
+    /// Writes the state of a tuning whose results are put in place.
     pub fn write_state(&self, state: &TuningState) -> Result<(), RunDirError> {
         self.write_json(STATE, state)
     }

@@ -75,6 +75,8 @@ pub const VALIDATION: &str = "validation.json";
 pub const SETTINGS: &str = "settings.json";
 /// Steps of a tuning that ended, with their results.
 pub const STATE: &str = "state.json";
+/// The same while a tuning goes on: its last steps have no results in other files yet.
+pub const NEXT_STATE: &str = "state.next.json";
 /// Log of the launches by which tunings are compared.
 pub const COMPARISON: &str = "comparison.jsonl";
 /// Findings of an importer.
@@ -92,7 +94,7 @@ pub const TUNINGS: &str = "tunings";
 pub const LAYOUT: &str = "layout-";
 
 /// All files of a run directory with fixed names.
-pub const FILES: [&str; 20] = [
+pub const FILES: [&str; 21] = [
     SETTINGS,
     COMPARISON,
     MANIFEST,
@@ -112,6 +114,7 @@ pub const FILES: [&str; 20] = [
     PROOF,
     VALIDATION,
     STATE,
+    NEXT_STATE,
     IMPORT,
 ];
 

@@ -174,7 +174,9 @@ pub fn validate(
         let place = subject.place_of(&home, options.system.layout);
         if let Some((published, layout)) = subject.published.as_mut().zip(place) {
             let step = Step::Compare(stage, layout);
-            published.state.steps.push(StepRecord::compared(step, Settings::new(), found.clone()));
+            let compared = StepRecord::compared(step, Settings::new(), found.clone());
+            tuning::add_to_next(&published.run, &compared)?;
+            published.state.steps.push(compared);
         }
         let mut judged = subject.judge(place, &found, &Reverted::default());
         if options.repair {

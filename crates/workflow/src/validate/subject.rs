@@ -10,7 +10,7 @@ use collrules_record::installed::is_installed;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
-use collrules_record::validation::Round;
+use collrules_record::validation::{RevertedRange, Round};
 use collrules_record::{
     Arrangement, Candidate, Cell, Layout, Nodes, Placement, Ranks, Seconds, Survey, Tuning, Validation,
 };
@@ -158,7 +158,8 @@ impl ValidationSubject {
             let judged = published.judge_under(Some(self.version), layout, &Settings::new());
             return judged.unwrap_or_else(|| found.clone());
         }
-        let own = evidence::verdict([(Stage::Validation(0), found)], |cell| self.known(cell));
+        let removed = |cell: Cell| RevertedRange::any_covers(&reverted.ranges, cell, self.release);
+        let own = evidence::verdict([(Stage::Validation(0), found)], |cell| self.known(cell), removed);
         let mut judged = own.unwrap_or_else(|| found.clone());
         evidence::carry(&mut judged, &reverted.carried);
         if self.published.is_some() {
