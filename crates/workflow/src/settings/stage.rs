@@ -13,7 +13,7 @@ use collrules_record::settings::{
     FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
     SettingsFindings, describe,
 };
-use collrules_record::state::Step;
+use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::{Round, ValidationCriteria};
 use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks, Seconds, Survey, Validation};
 use collrules_report::settings::failure;
@@ -35,6 +35,7 @@ use crate::comparison::{
 };
 use crate::error::WorkflowError;
 use crate::prove::ProvenRun;
+use crate::publish::Published;
 
 /// Rounds of a search, each with a launch of about every value: two alone, and two of the foldover.
 const ROUNDS: f64 = 4.0;
@@ -66,17 +67,11 @@ impl ProvenRun<'_, '_> {
         Ok((!factors.is_empty()).then_some(SettingsPlan { all, factors }))
     }
 
-    /// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
-    pub(crate) fn choose_settings(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
-        if let Some(search) = search {
-            self.published.settings = self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))?;
-            self.end(Step::Search)?;
-        }
-        let Some(found) = self.published.settings.clone() else { return Ok(()) };
-        match found.chosen().is_some_and(|chosen| chosen.rules == RulesUse::NotCompared) {
-            true => self.compare_with_rules(found),
-            false => Ok(()),
-        }
+    /// Searches for settings, and compares the best with the default.
+    pub(crate) fn search(&mut self, plan: Option<SettingsPlan>) -> Result<(), WorkflowError> {
+        let Some(plan) = plan else { return Ok(()) };
+        self.published.settings = self.find_best(plan).map_err(|error| error.while_tuning(&self.measured.run))?;
+        self.end(Step::Search)
     }
 
     /// The result of a search and of the comparison; none if there is no time.
@@ -142,40 +137,46 @@ impl ProvenRun<'_, '_> {
         Ok(Some(SettingsFindings { effects, finalists, chosen, ..found }))
     }
 
-    /// Compares the rules under the chosen settings once more, after they were alone. Without a rule that is left, the settings
-    /// are the tuning.
-    pub(crate) fn compare_under_again(&mut self) -> Result<(), WorkflowError> {
-        let Some(mut found) = self.published.settings.clone() else { return Ok(()) };
-        let is_compared = self.published.state.has(Step::Compare(Stage::UnderSettingsAgain, None));
-        if is_compared || found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
+    /// Compares the rules under the chosen settings, once or once more, after they were alone. The parameter files name those that
+    /// are confirmed there; without a rule that is left, the settings are the tuning.
+    pub(crate) fn compare_under(&mut self, stage: Stage) -> Result<(), WorkflowError> {
+        let (before, step) = (self.published.clone(), Step::Compare(stage, None));
+        let Some(mut found) = before.settings.clone() else { return Ok(()) };
+        let Some(chosen) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
+        let (is_again, has_rules) = (stage.is_again(), !before.rules_settings().is_empty());
+        let is_due = if is_again { chosen.under.is_some() } else { chosen.rules == RulesUse::NotCompared };
+        if !is_due || is_again && before.state.has(step) {
             return Ok(());
         }
-        if self.published.rules_settings().is_empty() {
+        if is_again && !has_rules {
             found.leave_out_rules();
             self.published.settings = Some(found);
-            return self.end(Step::Compare(Stage::UnderSettingsAgain, None));
+            return self.end(step);
         }
-        self.compare_with_rules(found)
-    }
-
-    /// Compares the rules under the chosen settings, once more if they were before. The parameter files name those that are
-    /// confirmed there.
-    fn compare_with_rules(&mut self, mut found: SettingsFindings) -> Result<(), WorkflowError> {
-        let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
-        if !self.options.validate || self.published.rules_settings().is_empty() {
+        if !has_rules || !self.options.validate {
             return Ok(());
         }
+        let settings = chosen.settings.clone();
+        let compared = self.compare_rules(&self.task(stage, settings.clone()));
+        if !matches!(compared, Ok(true)) {
+            // Without time, and if there is an error, they stay what they were alone.
+            self.published = before;
+            return compared.map(drop);
+        }
+        let under = self.published.judge(None, &settings).filter(|_| !self.published.findings.changes_nothing());
+        if under.is_none() {
+            // Alone they stay what they were.
+            let steps = std::mem::take(&mut self.published.state.steps);
+            self.published = Published { state: TuningState { steps, ..before.state.clone() }, ..before };
+        }
         let asked = self.published.weights();
-        let is_again = finalist.under.is_some();
-        let stage = if is_again { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
-        let Some(compared) = self.compare_under(&finalist.settings, is_again)? else { return Ok(()) };
-        finalist.rules = if compared.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
-        finalist.under = compared;
         let removed = self.published.validation.as_ref().map(Validation::removed).unwrap_or_default();
-        let is_gone = |cell: Cell| removed.contains(&cell);
-        finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
+        chosen.rules = if under.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
+        chosen.under = under.map(|under| under.round);
+        let with_rules = |round| add_rules(chosen.speedup, round, &asked, |cell| removed.contains(&cell));
+        chosen.with_rules = chosen.under.as_ref().map(with_rules);
         self.published.settings = Some(found);
-        self.end(Step::Compare(stage, None))
+        self.end(step)
     }
 }
 

@@ -7,16 +7,16 @@ use collrules_record::condition::{Arrival, ArrivalPattern, Condition, find_patte
 use collrules_record::options::Validating;
 use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::rundir::{ComparisonLog, RunDir};
+use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{Finalist, Settings, SettingsFailure, WholeValidation};
 use collrules_record::validation::{FORMAT, FailedCell, Round, ValidationCriteria};
 use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
-use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare_in_parts};
+use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, MOST_BLOCKS, compare_in_parts};
 use collrules_tuner::validation::{describe_check, describe_round};
 
 use super::calls::CallsByCondition;
 use super::parts::{self, BlockTimes, LEAST_BLOCKS};
-use super::subject::ValidationSubject;
+use super::subject::{ResultPlace, ValidationSubject};
 use crate::comparison::{Arms, CellWeights, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule};
 use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
@@ -31,21 +31,26 @@ const MOST_OF_PART: u32 = 16;
 /// A comparison to make.
 pub(super) struct ComparisonRequest<'a> {
     pub(super) options: &'a Validating,
-    pub(super) arrivals: Vec<ArrivalPattern>,
-    /// Directory of the result.
-    pub(super) home: &'a RunDir,
+    pub(super) arrivals: &'a [ArrivalPattern],
+    pub(super) place: &'a ResultPlace<'a>,
     /// Stage of a tuning; none for a validation of its own.
     pub(super) stage: Option<Stage>,
-    /// Settings under which rules are compared; none for the default.
-    pub(super) base: Settings,
     /// Time for all launches.
     pub(super) limit: Option<Seconds>,
     /// When such a comparison ended before: its launches take no time now.
-    pub(super) ended: Option<String>,
+    pub(super) ended: Option<&'a str>,
     /// Most blocks.
     pub(super) most_blocks: u32,
     /// Earlier results of these rules, or of others.
     pub(super) before: Option<&'a Round>,
+}
+
+impl<'a> ComparisonRequest<'a> {
+    /// A validation of its own, without a limit of time.
+    pub(super) fn new(options: &'a Validating, arrivals: &'a [ArrivalPattern], place: &'a ResultPlace<'a>) -> Self {
+        let (stage, limit, ended, before) = (None, None, None, None);
+        Self { options, arrivals, place, stage, limit, ended, most_blocks: MOST_BLOCKS, before }
+    }
 }
 
 /// Results of a comparison.
@@ -54,8 +59,6 @@ pub(super) struct ComparisonResult {
     pub(super) validation: Option<Validation>,
     /// Of the whole tuning, if it has settings.
     pub(super) whole: Option<WholeValidation>,
-    /// The log, in which the stage is to be concluded with the result.
-    pub(super) log: ComparisonLog,
     pub(super) stage: Stage,
     /// The ranges of rules that it did not reach, with the time that their first look would take.
     pub(super) unreached: Option<(String, Seconds)>,
@@ -70,8 +73,8 @@ pub(super) fn compare_tuning(
     started: &mut Started,
     session: &mut Session<'_>,
 ) -> Result<ComparisonResult, WorkflowError> {
-    let ComparisonRequest { options, home, limit, .. } = request;
-    refuse_bad_calls(subject, options.condition, &request.arrivals)?;
+    let ComparisonRequest { options, arrivals, limit, place: ResultPlace { home, base, .. }, .. } = request;
+    refuse_bad_calls(subject, options.condition, arrivals)?;
     let mut log = ComparisonLog::open(home)?;
     let stage = match request.stage {
         Some(stage) => stage,
@@ -96,12 +99,12 @@ pub(super) fn compare_tuning(
     let backend = started.backend.as_mut();
     let mut launcher = JobLauncher::new(backend, subject.ranks, &placement, schedule, options.seed, &mut log, session);
     (launcher.arms, launcher.subjects) = (compared.arms.clone(), compared.subjects.clone());
-    (launcher.way, launcher.arrivals) = (options.deploy, request.arrivals.clone());
+    (launcher.way, launcher.arrivals) = (options.deploy, arrivals.to_vec());
     let call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell)));
     launcher.call_times = call_times.filter(|(_, time)| time.0 > 0.0).collect();
     launcher.middle = options.middle.unwrap_or_default();
     launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
-    launcher.ended.clone_from(&request.ended);
+    launcher.ended = request.ended.map(str::to_owned);
     let looks = Looks::between(first, most);
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
@@ -117,7 +120,7 @@ pub(super) fn compare_tuning(
         criteria,
         max_loss: options.max_loss,
         looks,
-        ..Comparison::new(stage, &request.base, &arms)
+        ..Comparison::new(stage, base, &arms)
     };
     let found = compare_in_parts(&comparison, &parts, &mut launcher)?;
     let memory = compared.tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
@@ -134,7 +137,7 @@ pub(super) fn compare_tuning(
         .collect::<Vec<_>>();
     let ways = 1 + compared.calls.others.len();
     let unreached = parts::describe_unreached(subject, &open, ways, times);
-    Ok(ComparisonResult { validation, whole, log, stage, unreached })
+    Ok(ComparisonResult { validation, whole, stage, unreached })
 }
 
 /// Pairs of launches before the first look, of which each takes `block` seconds, and the time of a launch after its start.
@@ -176,12 +179,12 @@ impl ArmCalls {
         whole: Option<&Published>,
         started: &Started,
     ) -> Result<Self, WorkflowError> {
-        let mut calls = CallsByCondition::new(subject, request.options.condition, &request.arrivals);
+        let mut calls = CallsByCondition::new(subject, request.options.condition, request.arrivals);
         if stage.is_again() {
             calls.others.clear();
         }
         let mut arms = Arms::default();
-        let rules_job = || subject.job().into_iter().chain(request.base.clone()).collect();
+        let rules_job = || subject.job().into_iter().chain(request.place.base.clone()).collect();
         let rules = (!subject.is_empty()).then(|| arms.add(rules_job())).transpose()?;
         let asked = whole.map(Published::weights).unwrap_or_default();
         let tuning = whole.map(|whole| arms.add(whole.switch().by_name())).transpose()?;

@@ -7,9 +7,11 @@ use collrules_record::comparison::Stage;
 use collrules_record::criteria::Middle;
 use collrules_record::findings::{CellFinding, Verdict};
 use collrules_record::installed::is_installed;
+use collrules_record::options::Validating;
 use collrules_record::policy::Assumptions;
 use collrules_record::rundir::{self, RunDir};
 use collrules_record::settings::Settings;
+use collrules_record::state::{Step, StepRecord, TuningState};
 use collrules_record::validation::{RevertedRange, Round};
 use collrules_record::{
     Arrangement, Candidate, Cell, Layout, Nodes, Placement, Ranks, Seconds, Survey, Tuning, Validation,
@@ -22,7 +24,7 @@ use collrules_tuner::repair::RuleSet;
 
 use crate::comparison::Arms;
 use crate::error::WorkflowError;
-use crate::evidence::{self, InForce, Reverted};
+use crate::evidence::{self, InForce};
 use crate::publish::Published;
 use crate::session::Session;
 use crate::start::Started;
@@ -35,6 +37,8 @@ pub(crate) struct ValidationSubject {
     pub(crate) tuning: Tuning,
     /// Its analysis; none for files from elsewhere.
     pub(super) published: Option<Published>,
+    /// State of files from elsewhere, and of comparisons outside of the run.
+    pub(super) alone: TuningState,
     pub(super) release: Release,
     pub(super) version: collrules_rules::Version,
     /// The cells to compare.
@@ -45,6 +49,16 @@ pub(crate) struct ValidationSubject {
     pub(super) reached: Option<BTreeSet<Ranks>>,
     /// Nodes of the communicators for which a file without an analysis is compared, with HAN for those that it gets.
     pub(super) placement: Placement,
+}
+
+/// Where results of a comparison count for a tuning, and over which settings.
+pub(super) struct ResultPlace<'a> {
+    /// Directory of the result.
+    pub(super) home: &'a RunDir,
+    /// Another layout than that of the run of the tuning, or none; nothing for results outside of the run.
+    pub(super) layout: Option<Option<Layout>>,
+    /// Settings under which rules were compared; none for the default.
+    pub(super) base: &'a Settings,
 }
 
 impl ValidationSubject {
@@ -109,6 +123,7 @@ impl ValidationSubject {
             reached: published.is_none().then(BTreeSet::new),
             tuning,
             published,
+            alone: TuningState::default(),
             release: started.release,
             version: started.survey.version,
             cells: Vec::new(),
@@ -152,22 +167,37 @@ impl ValidationSubject {
         Some(own.is_some_and(|own| own != layout).then_some(layout))
     }
 
-    /// The result of a comparison for the rules that are left: in the run of the tuning with all before it, elsewhere alone.
-    pub(super) fn judge(&self, place: Option<Option<Layout>>, found: &Validation, reverted: &Reverted) -> Validation {
-        if let Some((published, layout)) = self.published.as_ref().zip(place) {
-            let judged = published.judge_under(Some(self.version), layout, &Settings::new());
-            return judged.unwrap_or_else(|| found.clone());
+    /// The state of the tuning, with what was reverted.
+    pub(super) fn state(&self) -> &TuningState {
+        self.published.as_ref().map_or(&self.alone, |published| &published.state)
+    }
+
+    pub(super) fn state_mut(&mut self) -> &mut TuningState {
+        self.published.as_mut().map_or(&mut self.alone, |published| &mut published.state)
+    }
+
+    /// Adds a comparison to the state, or to one of its own if it is outside of the run.
+    pub(super) fn add(&mut self, stage: Stage, place: &ResultPlace<'_>, found: Validation) -> StepRecord {
+        let step = Step::Compare(stage, place.layout.flatten());
+        let compared = StepRecord::compared(step, place.base.clone(), found);
+        let state = if place.layout.is_some() { self.state_mut() } else { &mut self.alone };
+        state.steps.push(compared.clone());
+        compared
+    }
+
+    /// The result for the rules that are left: in the run of the tuning of all comparisons, outside of it of the last one.
+    pub(super) fn judge(&self, place: &ResultPlace<'_>) -> Option<Validation> {
+        if let Some((published, layout)) = self.published.as_ref().zip(place.layout) {
+            return published.judge_under(Some(self.version), layout, place.base);
         }
-        let removed = |cell: Cell| RevertedRange::any_covers(&reverted.ranges, cell, self.release);
-        let own = evidence::verdict([(Stage::Validation(0), found)], |cell| self.known(cell), removed);
-        let mut judged = own.unwrap_or_else(|| found.clone());
-        evidence::carry(&mut judged, &reverted.carried);
+        let TuningState { reverted, carried, withdrawn, .. } = self.alone.clone();
+        let removed = |cell: Cell| RevertedRange::any_covers(&reverted, cell, self.release);
+        let mut judged = evidence::verdict(self.alone.evidence(None, place.base), |cell| self.known(cell), removed)?;
+        evidence::carry(&mut judged, &carried);
         if self.published.is_some() {
             self.count_uncompared(&mut judged);
         }
-        let (settings, digests) = (self.job(), self.tuning.digests());
-        let (reverted, withdrawn) = (reverted.ranges.clone(), reverted.withdrawn.clone());
-        Validation { settings, digests, reverted, withdrawn, ..judged }
+        Some(Validation { settings: self.job(), digests: self.tuning.digests(), reverted, withdrawn, ..judged })
     }
 
     /// The tuning as the user named it.
@@ -314,7 +344,16 @@ impl ValidationSubject {
     }
 
     /// Returns the directory for results: the run, the run within it of this layout, or a separate one.
-    pub(super) fn home(&self, out: Option<&Path>, layout: Layout) -> Result<RunDir, WorkflowError> {
+    pub(super) fn home(&self, out: Option<&Path>, options: &Validating) -> Result<RunDir, WorkflowError> {
+        let layout = options.system.layout;
+        let elsewhere = |run: &RunDir| out.is_some_and(|out| !rundir::is_same_file(out, run.path()));
+        if options.repair && self.run().is_some_and(elsewhere) {
+            return Err(WorkflowError::Usage(format!(
+                "repairs of a run's rules are recorded in the run: leave out --out, or repair a copy of {} under another \
+                 name",
+                self.name(),
+            )));
+        }
         let layouts = self.published.iter().filter(|_| out.is_none()).flat_map(|published| &published.layouts);
         if let Some((other, _)) = { layouts }.find(|(_, plan)| plan.placement.layout == layout) {
             return Ok(other.clone());
