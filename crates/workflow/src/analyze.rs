@@ -5,17 +5,14 @@ use std::path::Path;
 
 use collrules_import::{self as import, Import, ImportFormat, Importer};
 use collrules_record::conduct::list_conducts;
-use collrules_record::criteria::Criteria;
 use collrules_record::estimate::mean;
-use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::findings::CellFinding;
 use collrules_record::plan::CellPlan;
-use collrules_record::policy::Assumptions;
-use collrules_record::remark::{Remark, UnmeasuredRange};
-use collrules_record::rundir::{RunDir, SamplesText};
+use collrules_record::remark::UnmeasuredRange;
+use collrules_record::rundir::SamplesText;
 use collrules_record::sample::TableTiming;
-use collrules_record::units::Seconds;
 use collrules_record::validation::RevertedRange;
-use collrules_record::{Cell, Manifest, Plan, Policy};
+use collrules_record::{Assumptions, Cell, Criteria, Findings, Manifest, Plan, Policy, Remark, RunDir, Seconds};
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_runner::schedule::Costs;
@@ -24,7 +21,7 @@ use collrules_tuner::{Laid, Observations, TunerError};
 use crate::error::WorkflowError;
 use crate::refine::unreached;
 use crate::session::Session;
-use crate::{clock, layouts, remarks, running, tuning};
+use crate::{layouts, remarks, running, tuning};
 
 /// Default release of foreign timings.
 pub const TABLE_RELEASE: Release = Release::V5_0;
@@ -220,10 +217,7 @@ impl Source {
         findings.remarks.extend(not_measured(&manifest.plan, &findings));
         findings.remarks.extend((!findings.layouts.is_empty()).then_some(Remark::Layouts));
         findings.remarks.extend((!reverted.is_empty()).then(|| Remark::Reverted(reverted.to_vec())));
-        findings.remarks.extend(remarks::of_rules(&findings));
-        findings.remarks.extend(remarks::of_run(manifest));
-        findings.remarks.extend(clock::under_resolution(&findings));
-        findings.remarks.extend(clock::of_clock(&run.clock()?));
+        findings.remarks.extend(remarks::of_run(manifest, &findings, &run.clock()?));
         Ok(findings)
     }
 }
@@ -260,7 +254,7 @@ fn not_measured(plan: &Plan, findings: &Findings) -> Option<Remark> {
 /// The error of an analysis, with the reason why nothing was timed if the clock file has one.
 fn untimed(run: &RunDir, source_name: &str, cause: TunerError) -> WorkflowError {
     let is_untimed = matches!(cause, TunerError::NoSamples { .. });
-    match run.clock().ok().filter(|_| is_untimed).and_then(|lines| clock::too_late(&lines)) {
+    match run.clock().ok().filter(|_| is_untimed).and_then(|lines| remarks::too_late(&lines)) {
         Some(late) => WorkflowError::Input(format!("{source_name}: {cause}: {late}")),
         None => WorkflowError::Analysis { source_name: source_name.to_owned(), cause },
     }

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::{Separate, Skipped};
-use collrules_record::rundir::{self, ComparisonLog, RunDir, RunLog, SamplesText};
+use collrules_record::rundir::{self, ComparisonLog, RunLog, SamplesText};
 use collrules_record::values::REST;
-use collrules_record::{Layout, Plan};
+use collrules_record::{Experiment, Layout, Plan, RunDir};
 use collrules_rules::deploy::JobSettings;
 use collrules_rules::words::counted;
 use collrules_runner::campaign::{self, StopConditions, Tally};
@@ -399,8 +398,7 @@ fn resumed(
     session: &mut Session<'_>,
 ) -> Result<Measurement, WorkflowError> {
     let mut manifest = run.manifest()?;
-    let left_out = resume::left_out(&manifest, &started);
-    started.backend.leave_out(&left_out);
+    let left_out = resume::leave_out(&manifest, &mut started);
     started.pins.extend(left_out);
     let now = self::manifest(manifest.request.clone(), experiment.clone(), &started, &manifest.plan, Vec::new());
     resume::refuse_other_system(&run, &manifest, &now)?.iter().for_each(|remark| session.say(remark));

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::comparison::Stage;
-use collrules_record::settings::Settings;
 use collrules_record::validation::{Outcome, Round, ValidatedCell};
-use collrules_record::{Cell, HanRule, Placement, Ranks, Tuning, Validation, competitor};
+use collrules_record::{Cell, HanRule, Placement, Ranks, Settings, Stage, Tuning, Validation, competitor};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, RuleTable};
 use collrules_tuner::validation::{CellFacts, add_stretch};

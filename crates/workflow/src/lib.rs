@@ -24,7 +24,6 @@
 pub mod analyze;
 pub mod budget;
 pub mod campaign;
-mod clock;
 mod comparison;
 mod crashing;
 pub mod drift;

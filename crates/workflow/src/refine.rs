@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::findings::CellFinding;
 use collrules_record::plan::{CellPlan, Schedule};
 use collrules_record::question::TEST_VISITS;
-use collrules_record::{Cell, Plan, Seconds};
+use collrules_record::{Cell, Findings, Plan, Seconds};
 use collrules_rules::words::counted;
 use collrules_runner::separate;
 use collrules_tuner::refine::{Gap, Refinement, refine as propose};
@@ -52,9 +52,10 @@ pub(crate) fn plan_round(
     only_open: bool,
     session: &mut Session<'_>,
 ) -> Option<Plan> {
-    let chosen =
-        if only_open { plan_open(measured, findings, session) } else { plan_between(measured, findings, session) };
-    let mut plan = chosen?;
+    let mut plan = match only_open {
+        true => plan_open(measured, findings, session)?,
+        false => plan_between(measured, findings, session)?,
+    };
     let fewer = separate::afford(&mut plan, 0);
     let skipped = if only_open { "" } else { "refinement skipped: " };
     fewer.iter().for_each(|why| session.say(&format!("{skipped}{why}")));

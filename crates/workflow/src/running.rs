@@ -3,12 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::competitor;
-use collrules_record::findings::Findings;
-use collrules_record::rundir::RunDir;
-use collrules_record::settings::Settings;
 use collrules_record::{
-    Candidate, Cell, Component, HanAlgorithm, Layout, Placement, Plan, Ranks, RunningComponent, Survey,
+    Candidate, Cell, Component, Findings, HanAlgorithm, Layout, Placement, Plan, Ranks, RunDir, RunningComponent,
+    Settings, Survey, competitor,
 };
 use collrules_rules::{Collective, Release};
 use collrules_runner::{Backend, RunnerError, running};

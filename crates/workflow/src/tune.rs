@@ -1,10 +1,7 @@
 //! A whole tuning: measure, decide, prove, compare, publish.
 
-use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
-use collrules_record::rundir;
-use collrules_record::settings::Settings;
-use collrules_record::state::{Step, TuningState};
+use collrules_record::{Findings, Settings, Step, TuningState, rundir};
 use collrules_runner::RunnerError;
 
 use crate::analyze::Source;

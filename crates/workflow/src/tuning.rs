@@ -2,13 +2,9 @@
 
 use std::path::Path;
 
-use collrules_record::comparison::Stage;
-use collrules_record::findings::Findings;
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Settings;
-use collrules_record::state::{Step, StepRecord, TuningState};
+use collrules_record::state::StepRecord;
 use collrules_record::tuning::{RulesFile, digest_of_rules, read_text_of};
-use collrules_record::{Manifest, Tuning};
+use collrules_record::{Findings, Manifest, RunDir, Settings, Stage, Step, Tuning, TuningState, rundir};
 use collrules_report::notes::{SIMULATED_RULES, notes};
 use collrules_rules::emit::{self, confirmation};
 use collrules_rules::{Behaviour, lines::Lines};

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::comparison::{ArmLaunch, Stage};
-use collrules_record::condition::Condition;
+use collrules_record::comparison::ArmLaunch;
 use collrules_record::estimate::mean;
 use collrules_record::findings::CellFinding;
 use collrules_record::options::TuneOptions;
-use collrules_record::pattern::ArmSubject;
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
-    FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
-    SettingsFindings, describe,
+    FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, SettingsFailure, SettingsFindings,
+    describe,
 };
-use collrules_record::state::{Step, TuningState};
 use collrules_record::validation::{Round, ValidationCriteria};
-use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks, Seconds, Survey, Validation};
+use collrules_record::{
+    ArmSubject, Bytes, Candidate, Cell, Condition, Estimate, Ranks, Seconds, Settings, Stage, Step, Survey,
+    TuningState, Validation,
+};
 use collrules_report::settings::failure;
 use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
@@ -25,13 +25,12 @@ use collrules_tuner::comparison::{
     search as run_design, speedups,
 };
 
-use super::describe_finalist;
-use super::list::find;
+use super::{describe_finalist, find};
 use crate::budget::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::campaign::Measurement;
 use crate::comparison::{
-    CellWeights, JobLauncher, OWN_START, first_line, guard_cells, guard_patterns, list_messages, loop_schedule,
-    measuring_time, screened,
+    ArmJobs, CellWeights, JobLauncher, OWN_START, first_line, guard_cells, guard_patterns, list_messages,
+    loop_schedule, measuring_time, screened,
 };
 use crate::error::WorkflowError;
 use crate::prove::ProvenRun;
@@ -78,8 +77,7 @@ impl ProvenRun<'_, '_> {
     fn find_best(&mut self, plan: SettingsPlan) -> Result<Option<SettingsFindings>, WorkflowError> {
         let SettingsPlan { all, factors } = plan;
         let Self { measured, options, published, session } = self;
-        let startup = measured.started.startup;
-        let left = measured.time().settings().map(|left| left.0);
+        let (startup, left) = (measured.started.startup, measured.time().settings().map(|left| left.0));
         let Measurement { started, manifest, run, experiment, .. } = &mut **measured;
         let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
         let calls = SearchedCalls::new(published.weights(), ranks, &survey);
@@ -92,48 +90,48 @@ impl ProvenRun<'_, '_> {
             let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
             loop_schedule(&options.timing, startup, launch)
         };
-        let timed = schedule(ROUNDS * of_round, SEARCH, few.len());
-        let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
-        let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
         let call_time = |found: &CellFinding| Some((found.cell, Seconds(found.point(Candidate::Builtin)?.time.point)));
-        jobs.call_times = published.findings.cells.iter().filter_map(call_time).collect();
-        let launch = |subjects: &[ArmSubject]| OWN_START * startup.0 + jobs.expect_measuring(subjects);
+        let jobs = ArmJobs {
+            call_times: published.findings.cells.iter().filter_map(call_time).collect(),
+            ranks,
+            placement: manifest.plan.placement.clone(),
+            schedule: schedule(ROUNDS * of_round, SEARCH, few.len()),
+            seed: options.seed,
+            limit: left.map(|left| Seconds(left * SEARCH)),
+            ..ArmJobs::default()
+        };
+        let mut launcher = JobLauncher::new(jobs, started.backend.as_mut(), &mut log, session);
+        let launch = |subjects: &[ArmSubject]| OWN_START * startup.0 + launcher.expect_measuring(subjects);
         let pairs = 2.0 * f64::from(FIRST_LOOK);
         let least = (of_round * launch(&few) / SEARCH).max(pairs * launch(&every) / (1.0 - SEARCH));
-        if left.is_some_and(|left| left < least) {
-            let missing = (least - left.unwrap_or_default()) / SETTINGS;
-            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + missing).ceil();
-            let launch = Seconds(launch(&few)).rounded();
-            jobs.session.say(&format!(
-                "settings: not searched, since a launch takes about {launch}; --budget {enough:.0}s is enough"
-            ));
+        if let Some(left) = left.filter(|left| *left < least) {
+            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + (least - left) / SETTINGS).ceil();
+            let why =
+                format!("a launch takes about {}; --budget {enough:.0}s is enough", Seconds(launch(&few)).rounded());
+            launcher.session.say(&format!("settings: not searched, since {why}"));
             return Ok(None);
         }
         let settings = factors.len();
-        jobs.session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
-        jobs.subjects = few;
-        jobs.limit_to(left.map(|left| left * SEARCH), 0);
-        let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut jobs)?;
-        let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
+        launcher.session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
+        launcher.jobs.subjects = few;
+        let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut launcher)?;
+        let (finalists, ignored) = separate_ignored(launcher.backend, searched.finalists.clone())?;
         for FailedSettings { settings, why } in &ignored {
-            jobs.session.say(&format!("settings: {} is left out: {}", describe(settings), failure(why)));
+            launcher.session.say(&format!("settings: {} is left out: {}", describe(settings), failure(why)));
         }
         let has_rules = !published.rules_settings().is_empty();
-        let share = if has_rules && options.validate { 1.0 - UNDER_SETTINGS } else { 1.0 };
-        jobs.subjects = every;
+        let share = 1.0 - if has_rules && options.validate { UNDER_SETTINGS } else { 0.0 };
         let launches = f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64;
-        jobs.schedule = schedule(launches, 1.0 - SEARCH, jobs.subjects.len());
-        jobs.limit_to(left.map(|left| (left - jobs.spent) * share), 0);
-        let compared = compare_finalists(&finalists, &calls.asked, options, &mut jobs)?;
-        let rules = if has_rules { RulesUse::NotCompared } else { RulesUse::LeftOut };
+        (launcher.jobs.schedule, launcher.jobs.subjects) = (schedule(launches, 1.0 - SEARCH, every.len()), every);
+        launcher.limit_to(left.map(|left| Seconds((left - launcher.spent) * share)));
+        let compared = compare_finalists(&finalists, &calls.asked, options, &mut launcher)?;
         let finalists = compared.arms.iter().map(|result| Finalist {
-            memory: jobs.memory(Stage::Tuning, &result.arm),
-            rules,
+            memory: launcher.memory(Stage::Tuning, &result.arm),
+            rules: if has_rules { RulesUse::NotCompared } else { RulesUse::LeftOut },
             ..describe_finalist(&compared, result, &calls.asked, options.max_loss)
         });
-        let finalists = finalists.collect();
-        let (effects, chosen) = (effects(&factors, &searched), compared.chosen);
-        let found = describe_search(jobs.log.launches(), (&all, ignored), (ranks, &survey));
+        let (finalists, effects, chosen) = (finalists.collect(), effects(&factors, &searched), compared.chosen);
+        let found = describe_search(launcher.log.launches(), (&all, ignored), (ranks, &survey));
         Ok(Some(SettingsFindings { effects, finalists, chosen, ..found }))
     }
 
@@ -214,14 +212,14 @@ fn compare_finalists(
     finalists: &[Settings],
     asked: &CellWeights,
     options: &TuneOptions,
-    jobs: &mut JobLauncher<'_, '_>,
+    launcher: &mut JobLauncher<'_, '_>,
 ) -> Result<Compared, WorkflowError> {
     if finalists.is_empty() {
         return Ok(Compared::default());
     }
     for settings in finalists {
         let settings = describe(settings);
-        jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
+        launcher.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
     }
     let base = Settings::new();
     let comparison = Comparison {
@@ -234,7 +232,7 @@ fn compare_finalists(
         chooses: true,
         ..Comparison::new(Stage::Tuning, &base, finalists)
     };
-    compare(&comparison, jobs)
+    compare(&comparison, launcher)
 }
 
 /// The launches of a search, and what was left out of it.

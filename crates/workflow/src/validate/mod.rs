@@ -5,13 +5,11 @@
 //! |---|---|
 //! | here | the workflow, also at the end of `tune` |
 //! | `subject` | the tuning, with the analysis behind it |
-//! | `cells` | the cells to compare |
-//! | `calls` | the calls in which they are compared |
+//! | `cells` | the cells to compare, and the calls |
 //! | `compare` | the comparison |
 //! | `parts` | the order in which subjects are compared if time is short |
 //! | `revert` | the tuning without unconfirmed rules |
 
-mod calls;
 mod cells;
 mod compare;
 mod parts;
@@ -22,16 +20,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use collrules_record::comparison::Stage;
 use collrules_record::condition::ArrivalPattern;
-use collrules_record::experiment::Experiment;
 use collrules_record::options::{SystemOptions, TimingOptions, Validating};
 use collrules_record::plan::Deployment;
-use collrules_record::rundir::{ComparisonLog, RunDir};
-use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
-use collrules_record::state::Step;
+use collrules_record::rundir::ComparisonLog;
+use collrules_record::settings::{SettingsFindings, WholeValidation};
 use collrules_record::validation::Round;
-use collrules_record::{Layout, Manifest, Plan, Seconds, Tuning, Validation};
+use collrules_record::{
+    Experiment, Layout, Manifest, Plan, RunDir, Seconds, Settings, Stage, Step, Tuning, Validation,
+};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 
@@ -164,8 +161,7 @@ fn open_subject(
     session: &mut Session<'_>,
 ) -> Result<(ValidationSubject, bool), WorkflowError> {
     if let Some(manifest) = Published::of_tuning(tuning)?.and_then(|published| published.manifest) {
-        let left_out = resume::left_out(&manifest, started);
-        started.backend.leave_out(&left_out);
+        resume::leave_out(&manifest, started);
     }
     let mut subject = ValidationSubject::read(tuning, started, session)?;
     let has_settings = is_whole && compares_settings(options, &subject, session);
@@ -447,7 +443,7 @@ impl RulesTask {
         if self.stage.is_again() {
             let before = published.judge(self.layout(), &self.base).map(|before| before.round);
             let before = before.as_ref().map(Round::known).unwrap_or_default();
-            subject.cells = calls::ruled_cells(&subject);
+            subject.cells = cells::ruled_cells(&subject);
             subject.cells.retain(|cell| before.contains(cell));
         }
         if let Some((_, plan)) = &self.other {

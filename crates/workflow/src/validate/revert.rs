@@ -4,10 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Settings;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
-use collrules_record::{Cell, Layout, Validation};
+use collrules_record::{Cell, Layout, RunDir, Settings, Validation, rundir};
 use collrules_rules::words::{counted, some};
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
 

@@ -3,18 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::comparison::Stage;
 use collrules_record::criteria::Middle;
 use collrules_record::findings::{CellFinding, Verdict};
 use collrules_record::installed::is_installed;
 use collrules_record::options::Validating;
-use collrules_record::policy::Assumptions;
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Settings;
-use collrules_record::state::{Step, StepRecord, TuningState};
+use collrules_record::state::StepRecord;
 use collrules_record::validation::{RevertedRange, Round};
 use collrules_record::{
-    Arrangement, Candidate, Cell, Layout, Nodes, Placement, Ranks, Seconds, Survey, Tuning, Validation,
+    Arrangement, Assumptions, Candidate, Cell, Layout, Nodes, Placement, Ranks, RunDir, Seconds, Settings, Stage, Step,
+    Survey, Tuning, TuningState, Validation, rundir,
 };
 use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
@@ -65,12 +62,13 @@ impl ValidationSubject {
     /// A tuning as this system reads it, without cells so far.
     pub(super) fn read(tuning: &Tuning, started: &Started, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::UnknownRelease)?;
-        let Some(published) = Published::of_tuning(tuning)? else {
+        let from_elsewhere = |tuning: &Tuning, session: &mut Session<'_>| {
             let mut read = tuning.read_as(&version)?;
             tuning::say_oddities(&read, &version, session);
             read.pins = started.pins.clone();
-            return Ok(Self::new(read, None, started));
+            Ok(Self::new(read, None, started))
         };
+        let Some(published) = Published::of_tuning(tuning)? else { return from_elsewhere(tuning, session) };
         let Published { run, findings, .. } = &published;
         let other = describe_other_transport(&findings.transport, &started.survey.transport);
         other.iter().for_each(|said| session.say(said));
@@ -84,10 +82,7 @@ impl ValidationSubject {
                 started.release,
             ));
             let beside = Some(run.file(rundir::HAN)).filter(|beside| beside.is_file());
-            let mut read = Tuning::read(file, beside.as_deref())?.read_as(&version)?;
-            tuning::say_oddities(&read, &version, session);
-            read.pins = started.pins.clone();
-            return Ok(Self::new(read, None, started));
+            return from_elsewhere(&Tuning::read(file, beside.as_deref())?, session);
         }
         if let Some(name) = read.differs_from(findings) {
             let path = run.file(name);
@@ -150,8 +145,8 @@ impl ValidationSubject {
 
     /// The settings of a job with the tuning: of a run, with files that never change.
     pub(super) fn job(&self) -> Settings {
-        let run = self.published.as_ref().map(|published| &published.run);
-        run.map_or(self.tuning.clone(), |run| tuning::as_pinned(run, self.tuning.clone())).settings().by_name()
+        let of_run = |published: &Published| published.settings_of(self.tuning.clone());
+        self.published.as_ref().map_or_else(|| self.tuning.settings(), of_run).by_name()
     }
 
     /// What tells its launches from others.
