@@ -8,7 +8,7 @@ use std::sync::Arc;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::{Separate, Skipped};
-use collrules_record::rundir::{self, ComparisonLog, RunLog, SamplesText};
+use collrules_record::rundir::{self, ComparisonLog, RunLog};
 use collrules_record::values::REST;
 use collrules_record::{Experiment, Layout, Plan, RunDir};
 use collrules_rules::deploy::JobSettings;
@@ -101,9 +101,9 @@ pub struct Measurement {
     pub(crate) clock: Clock,
     /// The directory, locked by the log.
     pub run: RunDir,
-    log: RunLog,
+    pub(crate) log: RunLog,
     /// Planned launches so far.
-    planned: u32,
+    pub(crate) planned: u32,
     /// Plans of further rounds, the stored ones first.
     pub(crate) further: Vec<Plan>,
     /// Number of further rounds that were measured since the command began.
@@ -114,16 +114,6 @@ impl Measurement {
     /// The time that the next steps may take.
     pub(crate) fn time(&self) -> TimeLeft<'_> {
         TimeLeft { shares: Shares::new(&self.experiment, self.started.startup), clock: &self.clock }
-    }
-
-    /// Planned launches so far.
-    pub(crate) fn planned(&self) -> u32 {
-        self.planned
-    }
-
-    /// The samples so far.
-    pub(crate) fn samples(&self) -> Result<SamplesText, WorkflowError> {
-        Ok(self.log.samples()?)
     }
 
     /// Launches so far that measured or compared.

@@ -120,7 +120,11 @@ impl Published {
             left_out.insert(0, Remark::OtherValidation(published.run.path().to_owned()));
         }
         published.left_out = left_out;
-        published.leave_out_stale();
+        // The comparison of a whole tuning may have had other rules.
+        let digests = published.whole().digests();
+        if let Some(found) = published.settings.as_mut().filter(|found| found.chosen.is_some()) {
+            found.validation = found.validation.take().filter(|validation| validation.digests == digests);
+        }
         Ok(published)
     }
 
@@ -209,14 +213,6 @@ impl Published {
     fn cells_in(&self, layout: Layout) -> BTreeSet<(Collective, Ranks)> {
         let own = self.layouts.iter().filter(|(_, plan)| plan.placement.layout == layout);
         own.flat_map(|(_, plan)| &plan.cells).map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
-    }
-
-    /// Leaves out the comparison of a whole tuning that had other rules.
-    fn leave_out_stale(&mut self) {
-        let digests = self.whole().digests();
-        if let Some(found) = self.settings.as_mut().filter(|found| found.chosen.is_some()) {
-            found.validation = found.validation.take().filter(|validation| validation.digests == digests);
-        }
     }
 
     /// The timings; none if the findings are in no run.

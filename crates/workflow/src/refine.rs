@@ -68,7 +68,7 @@ fn plan_open(measured: &Measurement, findings: &Findings, session: &mut Session<
     let startup = measured.started.startup.0;
     // Twice the launches so far: what they left open needs many more. Starting takes half of the time at most.
     let affordable = left.map_or(f64::INFINITY, |left| left / (2.0 * startup));
-    let launches = f64::from(measured.planned()).min(affordable).max(1.0) as u32;
+    let launches = f64::from(measured.planned).min(affordable).max(1.0) as u32;
     let launch = left.map(|left| left / f64::from(launches) - startup);
     if cells.is_empty() || launch.is_some_and(|launch| launch <= 0.0) {
         return None;

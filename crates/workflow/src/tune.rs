@@ -148,7 +148,7 @@ fn decide(
             &measured.run,
             measured.manifest.clone(),
             measured.started.release,
-            measured.samples()?,
+            measured.log.samples()?,
             session,
         )?;
         let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted)?;

@@ -126,12 +126,6 @@ impl<'a, 's> JobLauncher<'a, 's> {
         })
     }
 
-    /// The planned time of a launch with these subjects.
-    fn planned_seconds(&self, subjects: &[ArmSubject]) -> f64 {
-        let measuring = self.expect_measuring(subjects);
-        self.jobs.schedule.startup.0 + self.jobs.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring))
-    }
-
     /// Expected measuring time of a launch with these subjects, in seconds.
     pub(crate) fn expect_measuring(&self, subjects: &[ArmSubject]) -> f64 {
         let is_first = |subject: &ArmSubject| !self.calls.contains_key(subject);
@@ -144,15 +138,12 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let is_own = |launch: &&ArmLaunch| launch.stage == stage && launch.outcome.is_ok();
         let last = self.log.launches().iter().rfind(is_own);
         let is_known = |subject: &ArmSubject| self.calls.contains_key(subject);
-        let Some(last) = last.filter(|_| subjects.iter().all(is_known)) else { return self.planned_seconds(subjects) };
+        let Some(last) = last.filter(|_| subjects.iter().all(is_known)) else {
+            let (Schedule { startup, budget, .. }, measuring) = (self.jobs.schedule, self.expect_measuring(subjects));
+            return startup.0 + budget.map_or(measuring, |budget| budget.0.min(measuring));
+        };
         let of_block = self.log.launches().iter().rev().filter(is_own).take_while(|it| it.block == last.block);
         mean(of_block.map(|launch| launch.seconds.0))
-    }
-
-    /// The arms of the jobs of a block: the base, its control if the block has one, and the others.
-    fn jobs_of(&self, stage: Stage, number: u32, arms: &[Settings]) -> Vec<Settings> {
-        let bases = 1 + usize::from(has_control(stage, number));
-        std::iter::repeat_n(&self.base, bases).chain(arms).cloned().collect()
     }
 
     /// Returns true if a subject is no longer called with an arm.
@@ -578,7 +569,9 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         subjects: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Option<ArmBlock>, WorkflowError> {
         self.base.clone_from(base);
-        let jobs = self.jobs_of(stage, number, arms);
+        // The base, its control if the block has one, and the others.
+        let bases = 1 + usize::from(has_control(stage, number));
+        let jobs: Vec<Settings> = std::iter::repeat_n(base, bases).chain(arms).cloned().collect();
         let mut failures = BlockFailures::default();
         let launches = match self.recorded((stage, number), &jobs, subjects, &mut failures) {
             Some(launches) => launches,

@@ -36,12 +36,6 @@ impl ValidationSubject {
         validation::cells_between(tuned, &self.tuning.table(), self.release)
     }
 
-    /// Counts the tuned cells with a rule for which a comparison of chosen cells does not answer: without them nothing is confirmed.
-    pub(super) fn count_uncompared(&self, validation: &mut Validation) {
-        let round = &validation.round;
-        validation.round.unreached = self.tuned().into_iter().filter(|cell| self.is_open(*cell, round)).count();
-    }
-
     /// The tuned cells with a rule that a comparison did not reach.
     pub(super) fn list_untimed(&self, validation: &Validation) -> Vec<Cell> {
         let tuned = self.tuned();

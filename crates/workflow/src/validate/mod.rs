@@ -121,7 +121,8 @@ pub fn validate(
     let options = &Validating { middle: options.middle.or_else(|| subject.middle()), ..options.clone() };
     let home = subject.home(out, options)?;
     // The run stays locked for the duration.
-    let _held = subject.measured_run().filter(|_| out.is_none()).map(RunDir::hold).transpose()?;
+    let measured = subject.published.as_ref().filter(|published| out.is_none() && published.manifest.is_some());
+    let _held = measured.map(|published| published.run.hold()).transpose()?;
     started.backend.use_scratch(home.path());
     if let Some(published) = &subject.published {
         tuning::pin_files(&published.run, &subject.tuning)?;
@@ -186,7 +187,7 @@ fn judge(
     if let Some(published) = subject.published.as_ref().filter(|_| place.layout.is_some()) {
         tuning::add_to_next(&published.run, &compared)?;
     }
-    let judged = subject.judge(place).unwrap_or_else(|| found.clone());
+    let judged = subject.judge(place).unwrap_or(found);
     if !options.repair {
         return Ok(judged);
     }
@@ -197,8 +198,7 @@ fn judge(
     let others = subject.published.as_ref().map(|published| OtherLayouts::of(published, of_home));
     // No other layout is compared after this one.
     let layouts = OtherLayouts { awaited: Vec::new(), ..others.unwrap_or_default() };
-    remove_unconfirmed(place, subject, &judged, &untimed, &layouts, started, session)?;
-    Ok(subject.judge(place).unwrap_or(found))
+    remove_unconfirmed(place, subject, judged, &untimed, &layouts, started, session)
 }
 
 /// Puts what a comparison left of a tuning in place, with its results. Returns the settings with theirs.
@@ -339,8 +339,8 @@ impl ProvenRun<'_, '_> {
         let Self { measured, published, session, .. } = self;
         let layouts = OtherLayouts::of(published, task.layout());
         let untimed = subject.list_untimed(&found);
-        remove_unconfirmed(&place, &mut subject, &found, &untimed, &layouts, &mut measured.started, session)?;
-        let found = subject.judge(&place).unwrap_or(found);
+        let started = &mut measured.started;
+        let found = remove_unconfirmed(&place, &mut subject, found, &untimed, &layouts, started, session)?;
         session.tell(Event::Compared { home: place.home, validation: &found });
         if let Some(left) = subject.published {
             *published = left;

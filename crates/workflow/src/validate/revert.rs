@@ -46,16 +46,16 @@ impl OtherLayouts {
 }
 
 /// Removes the rules that a comparison did not confirm, and those of these cells, which it did not reach. `subject` is then the
-/// tuning that is left, with what was reverted. Nothing changes if all are confirmed.
+/// tuning that is left, with what was reverted. Nothing changes if all are confirmed. Returns the result for what is left.
 pub(super) fn remove_unconfirmed(
     place: &ResultPlace<'_>,
     subject: &mut ValidationSubject,
-    validation: &Validation,
+    validation: Validation,
     untimed: &[Cell],
     layouts: &OtherLayouts,
     started: &mut Started,
     session: &mut Session<'_>,
-) -> Result<(), WorkflowError> {
+) -> Result<Validation, WorkflowError> {
     let mut round = validation.round.clone();
     // What an earlier stretch removed has no rule any more.
     let removed = validation.removed();
@@ -73,7 +73,7 @@ pub(super) fn remove_unconfirmed(
     let carried = undecided.into_iter().filter(|cell| repair.carried.contains(cell));
     subject.state_mut().carried.extend(carried);
     if repair.ranges.is_empty() {
-        return Ok(());
+        return Ok(subject.judge(place).unwrap_or(validation));
     }
     let before = subject.clone();
     add_ranges(&mut subject.state_mut().reverted, repair.ranges);
@@ -93,7 +93,7 @@ pub(super) fn remove_unconfirmed(
     let (tried, untried): (Vec<Cell>, _) = all.into_iter().filter(is_gone).partition(|cell| cells.contains(cell));
     say_removed(&[(tried, "removed", "after"), (untried, "left out", "without")], subject, place.base, session);
     subject.state_mut().withdrawn.extend(withdrawn);
-    Ok(())
+    Ok(subject.judge(place).unwrap_or(validation))
 }
 
 /// Says which rules were removed from a subject, how and why, over a base that is the default or has settings.
@@ -130,7 +130,8 @@ fn list_unconfirmed(
     };
     share_gains(&mut round, is_awaited, &layouts.compared);
     let inside = |cell: Cell| subject.inside(cell);
-    let below = |cell: Cell| subject.acts_below(cell);
+    let of_han = subject.tuning.below_han();
+    let below = |cell: Cell| subject.is_reached(cell.ranks) && of_han.contains(&cell.collective);
     let reach = Reach { freed: subject.freed(), below: &below, inside: &inside };
     repair(&round, criteria, &subject.rule_set(), subject.assumptions(), &reach)
 }

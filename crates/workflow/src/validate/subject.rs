@@ -190,7 +190,9 @@ impl ValidationSubject {
         let mut judged = evidence::verdict(self.alone.evidence(None, place.base), |cell| self.known(cell), removed)?;
         evidence::carry(&mut judged, &carried);
         if self.published.is_some() {
-            self.count_uncompared(&mut judged);
+            // Without tuned cells for which it does not answer nothing is confirmed.
+            let round = &judged.round;
+            judged.round.unreached = self.tuned().into_iter().filter(|cell| self.is_open(*cell, round)).count();
         }
         Some(Validation { settings: self.job(), digests: self.tuning.digests(), reverted, withdrawn, ..judged })
     }
@@ -203,11 +205,6 @@ impl ValidationSubject {
     /// The directory with the findings of the tuning.
     pub(super) fn run(&self) -> Option<&RunDir> {
         self.published.as_ref().map(|published| &published.run)
-    }
-
-    /// The run of the tuning, if we measured it.
-    pub(super) fn measured_run(&self) -> Option<&RunDir> {
-        self.published.as_ref().filter(|published| published.manifest.is_some()).map(|published| &published.run)
     }
 
     /// Returns the statistic of the calls that decided on the rules, if they come from an analysis.
@@ -326,11 +323,6 @@ impl ValidationSubject {
     pub(super) fn in_force(&self) -> InForce<'_> {
         let placement = self.published.as_ref().map_or(&self.placement, |published| &published.findings.placement);
         InForce::new(&self.tuning, placement)
-    }
-
-    /// Returns true if the tuning has rules for the calls that HAN makes for a cell.
-    pub(super) fn acts_below(&self, cell: Cell) -> bool {
-        self.is_reached(cell.ranks) && self.tuning.below_han().contains(&cell.collective)
     }
 
     /// The rules that act inside HAN during a cell's calls, by collective and communicator size.
