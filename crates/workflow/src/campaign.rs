@@ -396,14 +396,9 @@ fn resumed(
         manifest.allocations.push(allocation.clone());
         run.write_manifest(&manifest)?;
     }
-    let mut further = run.refinements()?;
-    for plan in further.iter_mut().chain([&mut manifest.plan]) {
-        // Assumptions may be changed.
-        plan.schedule.assumptions = experiment.assumptions;
-        plan.sort_groups();
-    }
     // This job may be shorter than the first one of the run.
     let experiment = fit_allocation(experiment, &manifest.request, &mut started, session)?;
+    let further = run.refinements()?;
     let (clock, resumed, planned, rounds) = (Clock::new(&started), true, 0, 0);
     Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, further, rounds })
 }

@@ -144,13 +144,8 @@ fn decide(
     let is_refined = state.steps.iter().any(|it| it.step == Step::Measure);
     let mut goes_on = is_refined && (measured.clock.is_rest || !state.has(Step::Measure));
     let findings = loop {
-        let source = Source::of_measured(
-            &measured.run,
-            measured.manifest.clone(),
-            measured.started.release,
-            measured.log.samples()?,
-            session,
-        )?;
+        let (samples, release) = (measured.log.samples()?, measured.started.release);
+        let source = Source::of_measured(&measured.run, measured.manifest.clone(), release, samples, session)?;
         let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted)?;
         let only_open = std::mem::take(&mut goes_on);
         let plan = (only_open || !is_refined).then(|| refine::plan_round(measured, &findings, only_open, session));

@@ -130,8 +130,7 @@ pub(crate) fn in_place(run: &RunDir) -> Result<Tuning, WorkflowError> {
     Ok(Tuning {
         tuned: read(rundir::RULES)?.map(|(path, text)| RulesFile::of_tuned(path, confirmation::remove(text))),
         han: read(rundir::HAN)?.map(|(path, text)| RulesFile::of_han(path, text)),
-        parameters: run.findings().map(|findings| findings.parameters).unwrap_or_default(),
-        pins: Settings::new(),
+        ..Tuning::default()
     })
 }
 

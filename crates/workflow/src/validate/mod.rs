@@ -262,12 +262,11 @@ impl ProvenRun<'_, '_> {
             let (place, state) = (task.place(&self.published.run), &self.published.state);
             let is_known = self.published.judge(task.layout(), place.base).is_some_and(|it| it.round.unreached == 0);
             match task.layout() {
-                layout if is_known && state.has_rules_compared(layout) => {
-                    let run = self.published.run.path().display();
-                    let said =
-                        format!("these rules were compared before; `collrules validate {run}` compares them again");
-                    layout.is_none().then(|| self.session.say(&said));
-                }
+                None if is_known && state.has_rules_compared(None) => self.session.say(&format!(
+                    "these rules were compared before; `collrules validate {}` compares them again",
+                    self.published.run.path().display()
+                )),
+                layout if is_known && state.has_rules_compared(layout) => {}
                 _ if !self.wants_comparison() => {}
                 None => self.compare_in_step(task)?,
                 Some(layout) => {
