@@ -410,14 +410,13 @@ fn find_components(measured: &mut Measurement, session: &mut Session<'_>) -> Res
     // If algorithms are named, no others are wanted.
     let with_han =
         |collective| grid.alternatives.have_rules() && grid.only.iter().all(|(named, _)| *named != collective);
-    let Started { backend, survey, release, pins, .. } = started;
-    let left_out = running::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    let left_out = running::find(started, run, &mut manifest.plan, session)?;
     if !left_out.is_empty() {
-        pins.extend(left_out.clone());
+        started.pins.extend(left_out.clone());
         manifest.pins.extend(left_out);
-        manifest.launcher = backend.launcher(&manifest.plan);
+        manifest.launcher = started.backend.launcher(&manifest.plan);
     }
-    running::add_han(&mut manifest.plan, *release, with_han);
+    running::add_han(&mut manifest.plan, started.release, with_han);
     manifest.plan.sort_groups();
     Ok(run.write_manifest(manifest)?)
 }

@@ -10,7 +10,7 @@
 //! | [`budget`] | how long each step may take, within a job of a batch system as well |
 //! | [`plan`] | options and survey to a plan |
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
-//! | [`running`] | the component that runs the measured calls |
+//! | `running` | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
 //! | `evidence` | what launches showed of the rules that there are: the only judge |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
@@ -37,7 +37,7 @@ mod quality;
 pub mod refine;
 mod remarks;
 mod resume;
-pub mod running;
+mod running;
 pub mod session;
 pub mod settings;
 pub mod start;

@@ -56,7 +56,7 @@ impl ValidationSubject {
                 _ => grid::communicator_sizes(&options.ranks, slots, oversubscribes)
                     .map_err(|error| error.on(options.system.is_simulated()))?,
             };
-            if self.reached.is_some() {
+            if self.published.is_none() {
                 self.look_at_nodes(&ranks, layout, survey);
             }
             let rules = |ranks: &Ranks| {
@@ -64,7 +64,8 @@ impl ValidationSubject {
                 Some(validation::of_table(table, self.release, &[*ranks], sizes))
             };
             let mut cells: Vec<Cell> = ranks.iter().filter_map(rules).flatten().collect();
-            let reached: Vec<Ranks> = self.reached.iter().flatten().copied().collect();
+            let reached: BTreeSet<Ranks> = self.placement.running.iter().map(|running| running.ranks).collect();
+            let reached: Vec<Ranks> = reached.into_iter().collect();
             let tables = self.tuning.han.iter().map(|file| &file.table);
             cells.extend(tables.flat_map(|table| validation::of_han(table, &reached, sizes)));
             cells.extend(self.list_ruled_inside_han(&reached, sizes));
@@ -102,7 +103,7 @@ impl ValidationSubject {
     fn describe_no_cells(&self) -> String {
         if self.is_empty() {
             format!("{} leaves everything to the default: there is nothing to compare", self.name())
-        } else if self.tuning.tuned.is_none() && self.reached.as_ref().is_some_and(BTreeSet::is_empty) {
+        } else if self.tuning.tuned.is_none() && self.published.is_none() && self.placement.running.is_empty() {
             format!(
                 "{} is for HAN, which runs only on communicators over several hosts with several ranks on some of \
                      them, from Open MPI 5.0 on; none can be compared here",
@@ -118,16 +119,14 @@ impl ValidationSubject {
         let nodes = |ranks: Ranks| layout.nodes(&survey.hosts, ranks);
         let gets =
             |ranks: &Ranks| self.release >= Release::V5_0 && nodes(*ranks).are_several() && nodes(*ranks).share();
-        let reached: BTreeSet<Ranks> = ranks.iter().copied().filter(gets).collect();
         let by_han = |ranks: &Ranks| {
             let ranks = *ranks;
             let running = |collective| RunningComponent { collective, ranks, by: Component::HAN, without: Vec::new() };
             Collective::ALL.map(running)
         };
-        let running = reached.iter().flat_map(by_han).collect();
+        let running = ranks.iter().filter(|ranks| gets(ranks)).flat_map(by_han).collect();
         let nodes = ranks.iter().map(|ranks| (*ranks, nodes(*ranks))).collect();
         self.placement = Placement { layout, nodes, running, ..Placement::default() };
-        self.reached = Some(reached);
     }
 
     /// Lists calls that HAN carries out with calls that rules of coll/tuned act on, at the sizes of these rules.

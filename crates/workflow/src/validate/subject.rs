@@ -42,8 +42,6 @@ pub(crate) struct ValidationSubject {
     pub(super) cells: Vec<Cell>,
     /// The ranks of the job.
     pub(super) ranks: Ranks,
-    /// The communicator sizes for which HAN handles calls here; all of them for the tuning of an analysis.
-    pub(super) reached: Option<BTreeSet<Ranks>>,
     /// Nodes of the communicators for which a file without an analysis is compared, with HAN for those that it gets.
     pub(super) placement: Placement,
 }
@@ -115,7 +113,6 @@ impl ValidationSubject {
         let manifest = published.as_ref().and_then(|published| published.manifest.as_ref());
         Self {
             ranks: manifest.map_or(Ranks(0), |manifest| manifest.plan.ranks),
-            reached: published.is_none().then(BTreeSet::new),
             tuning,
             published,
             alone: TuningState::default(),
@@ -316,7 +313,7 @@ impl ValidationSubject {
 
     /// Returns true if HAN handles calls on this number of ranks.
     pub(super) fn is_reached(&self, ranks: Ranks) -> bool {
-        self.reached.as_ref().is_none_or(|reached| reached.contains(&ranks))
+        self.published.is_some() || self.placement.running.iter().any(|running| running.ranks == ranks)
     }
 
     /// The tuning in force.
