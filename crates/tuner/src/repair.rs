@@ -29,7 +29,7 @@ pub struct Repair {
     pub cells: Vec<Cell>,
     /// The ranges that are reverted for them; empty if nothing can be reverted.
     pub ranges: Vec<RevertedRange>,
-    /// Undecided cells whose rule stays, since it is one choice for all sizes and faster in their mean: no loss is possible.
+    /// Undecided cells whose rule stays, since it is one choice for all sizes and faster in their mean, and a loss is excluded.
     pub carried: Vec<Cell>,
 }
 
@@ -138,9 +138,8 @@ pub fn repair(
                 repair.cells.extend(ruled.iter().map(|cell| cell.cell));
                 revert((0, None));
             } else {
-                let is_carried =
-                    |it: &&&ValidatedCell| it.verdict == Outcome::Undecided && excludes_loss(it.speedup, criteria);
-                repair.carried.extend(ruled.iter().filter(is_carried).map(|it| it.cell));
+                let carried = ruled.iter().filter(|it| it.verdict == Outcome::Undecided);
+                repair.carried.extend(carried.map(|it| it.cell));
             }
         } else {
             let sizes = han.join(steps.get(ranks.0.into()), (collective, ranks), *release);
@@ -201,10 +200,11 @@ pub fn withdraw(cells: &[Cell], kept: &[Cell], rules: &RuleSet) -> Vec<RevertedR
     cells.iter().filter_map(range).collect()
 }
 
-/// Returns true if fresh launches confirm one choice for all sizes: it is faster in geometric mean, and no size is
-/// slower. Since sizes share noise, their mean is no more certain than a single one.
+/// Returns true if fresh launches confirm one choice for all sizes: it is faster in geometric mean, and a loss is excluded for
+/// each size. Since sizes share noise, their mean is no more certain than a single one.
 fn is_confirmed_for_all(cells: &[&ValidatedCell], criteria: ValidationCriteria) -> bool {
-    let slower = cells.iter().any(|cell| cell.verdict == Outcome::Slower);
+    let may_lose = |it: &ValidatedCell| it.verdict == Outcome::Undecided && !excludes_loss(it.speedup, criteria);
+    let slower = cells.iter().any(|cell| cell.verdict == Outcome::Slower || may_lose(cell));
     let faster = cells.iter().all(|cell| cell.verdict == Outcome::Faster);
     let gains = |mean: Estimate| mean.low.is_some_and(|low| low > 1.0) && mean.point >= 1.0 + criteria.min_difference;
     faster || !slower && Estimate::geometric_mean(cells.iter().map(|cell| cell.speedup)).is_some_and(gains)
