@@ -12,7 +12,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::control::Control;
-use crate::sync::{Began, Begun, dissemination_barrier, time_calls};
+use crate::sync::{Begun, Lateness, dissemination_barrier, time_calls};
 
 /// Number of batches of empty calls, and of calls in a batch.
 const BATCHES: usize = 100;
@@ -27,9 +27,8 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
     let (empty_call, turn) = empty_calls();
     let (barrier, exits) = barriers(&comm, clock);
     let skews = spread(&comm, &exits);
-    let all = control.gather(control.ranks(), [smallest_step(), empty_call, turn, barrier]);
-    let largest = |place: usize| all.iter().map(|found| found[place]).fold(0.0, f64::max);
-    let resident = control.gather(control.ranks(), resident_bytes());
+    let all = control.gather(control.ranks(), ([smallest_step(), empty_call, turn, barrier], resident_bytes()));
+    let largest = |place: usize| all.iter().map(|(found, _)| found[place]).fold(0.0, f64::max);
     Harness {
         sync: SyncMethod::default(),
         ranks: Ranks(control.ranks()),
@@ -40,7 +39,7 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
         exit_skew: Seconds(skews.get(skews.len() / 2).copied().unwrap_or_default()),
         clocks: clock.clocks(),
         known_error: clock.known_error().map(Seconds),
-        resident: resident.into_iter().flatten().max(),
+        resident: all.iter().filter_map(|(_, resident)| *resident).max(),
         cache: None,
     }
 }
@@ -71,7 +70,7 @@ fn empty_calls() -> (f64, f64) {
     for _ in 0..BATCHES {
         taken.clear();
         let start = now();
-        let begin = |_| Begun { at: now(), began: Began::InTime };
+        let begin = |_| Begun { at: now(), late: Lateness::default() };
         let Ok(()) = time_calls(BATCH, begin, nothing, now, &mut taken);
         costs.push(seconds(now() - start) / BATCH as f64);
         shown.extend(taken.iter().map(|turn| turn.seconds));

@@ -16,7 +16,7 @@ use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
 use crate::harness;
-use crate::switch::variable;
+use crate::switch::{forced_algorithms, variable};
 
 /// Reports the survey.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
@@ -92,13 +92,9 @@ fn not_switchable(tools: &Tools) -> BTreeSet<Collective> {
 
 /// Parameters of `coll/tuned` and `coll/han` that a user or a site has set already: they compete with rules.
 fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
-    let mut preset = BTreeMap::new();
-    for collective in Collective::ALL {
-        let name = variable(collective, "algorithm");
-        if let Some(id) = tools.int(&name)?.filter(|id| *id != 0) {
-            preset.insert(name, id.to_string());
-        }
-    }
+    let forced = forced_algorithms(tools)?.into_iter();
+    let mut preset: BTreeMap<String, String> =
+        forced.map(|(collective, id)| (variable(collective, "algorithm"), id.to_string())).collect();
     for rules in [RULES_FILE, HAN_FILE] {
         if let Some(file) = tools.text(rules)? {
             preset.insert(rules.to_owned(), file);

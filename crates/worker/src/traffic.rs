@@ -42,7 +42,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
         let mut operation = CellOperation::new(cell, base, &planned.candidates, parts, supply)?;
         let han_switch = HanSwitch::new(Some(tools), cell.collective, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
-            han_switch.as_ref().map_or(Ok(()), |han_switch| han_switch.before(index))?;
+            han_switch.before(index)?;
             let comm = communicators.candidate(cell, *candidate);
             let program = operation.program(*candidate);
             dissemination_barrier(base);
