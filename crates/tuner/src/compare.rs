@@ -41,7 +41,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
     };
     let mut obstacles = Vec::new();
     let cells = comparable(before, after, &mut obstacles);
-    let (then, now) = (builtin(before)?, builtin(after)?);
+    let (then, now) = (builtin(before), builtin(after));
     let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
     let logs =
         |series: &PointTimings| series.launch_medians().into_iter().map(|(launch, it)| (launch, it.ln())).collect();
@@ -157,10 +157,10 @@ fn comparable<'a>(
 }
 
 /// The timings of the builtin.
-fn builtin(run: Run<'_>) -> Result<BTreeMap<Cell, PointTimings>, TunerError> {
-    let points = run.observations.map(|observations| observations.points(&View::default())).transpose()?;
-    let points = points.into_iter().flatten();
-    Ok(points.filter(|(_, series)| series.candidate == Candidate::Builtin).collect())
+fn builtin(run: Run<'_>) -> BTreeMap<Cell, PointTimings> {
+    let view = View::default();
+    let points = run.observations.into_iter().flat_map(|observations| observations.points(&view));
+    points.filter(|(_, series)| series.candidate == Candidate::Builtin).collect()
 }
 
 /// Computes the present gain of the earlier rules in a cell of the later run; none if that run has not timed the

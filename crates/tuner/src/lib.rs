@@ -61,9 +61,8 @@ mod verdict;
 mod view;
 mod weights;
 
-pub use analysis::analyze;
 pub use compare::compare;
-pub use components::analyze_among;
+pub use components::{analyze, analyze_among};
 pub use error::TunerError;
 pub use observations::Observations;
 pub use reference_gains::reference_gains;

@@ -104,14 +104,7 @@ fn at(found: &CellFinding, choice: Choice) -> Option<Estimate> {
 fn between(low: Option<Estimate>, high: Option<Estimate>, weight: f64) -> Option<Estimate> {
     let one = |of: Estimate| Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), ..of };
     let (low, high) = (low.or(high.map(one))?, high.or(low.map(one))?);
-    let mix = |a: f64, b: f64| (a.ln() * (1.0 - weight) + b.ln() * weight).exp();
-    Some(Estimate {
-        point: mix(low.point, high.point),
-        low: low.low.zip(high.low).map(|(a, b)| mix(a, b)),
-        high: low.high.zip(high.high).map(|(a, b)| mix(a, b)),
-        level: low.level,
-        samples: low.samples.min(high.samples),
-    })
+    Estimate::product_of_powers([(1.0 - weight, low), (weight, high)])
 }
 
 #[cfg(test)]
