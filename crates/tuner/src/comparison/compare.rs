@@ -9,7 +9,7 @@ use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
 use super::block::{ArmBlock, control_speedup, count_pairs, mean_speedup};
-use super::judge::{ArmDemand, SubjectResult, class_of, judge};
+use super::judge::{ArmDemand, SubjectResult, judge};
 use super::looks::Looks;
 
 /// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
@@ -311,9 +311,9 @@ impl Comparison<'_> {
     }
 
     /// The arms that may still be the best. To exclude losses takes many blocks: after the first look the best few have
-    /// launches, from the second on only the best and the next best, and once it is shown to be faster they time only the
-    /// subjects that are undecided. If it slows something down, even if perhaps by less than the limit, the next best takes its place: a small
-    /// loss takes the most blocks to exclude. Once that one is confirmed, the time that is left is for those that are faster.
+    /// launches, from the second on only the best, and once it is shown to be faster only the subjects that are undecided. If
+    /// it slows something down, even if perhaps by less than the limit, the next best takes its place: a small loss takes the
+    /// most blocks to exclude. Once that one is confirmed, the time that is left is for those that are faster.
     fn choose_best(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
         // What slows something down, or cannot gain enough, needs no further launches.
         let is_open = |it: &ArmResult| match it.verdict {
@@ -336,27 +336,10 @@ impl Comparison<'_> {
             let arms = candidates.iter().take(AFTER_FIRST_LOOK).map(|it| it.arm.clone()).collect();
             return Some(Next { arms, subjects: None });
         }
-        if best.verdict != SettingsVerdict::Undecided {
-            return Some(Next { arms: vec![best.arm.clone()], subjects: None });
-        }
-        // A job beside it costs little, and may be decided first.
-        let is_decided = candidates.iter().any(|it| it.verdict == SettingsVerdict::Confirmed);
-        let next_best = without_loss()
-            .find(|it| it.arm != best.arm && it.verdict == SettingsVerdict::Undecided)
-            .filter(|_| !is_decided);
-        let both: Vec<&ArmResult> = std::iter::once(best).chain(next_best.copied()).collect();
-        let subjects = both.iter().flat_map(|it| undecided_with_classes(it)).collect();
-        Some(Next { arms: both.into_iter().map(|it| it.arm.clone()).collect(), subjects: Some(subjects) })
+        let open = best.subjects.iter().filter(|it| it.is_open()).map(|it| it.subject.clone());
+        let subjects = (best.verdict == SettingsVerdict::Undecided).then(|| open.collect());
+        Some(Next { arms: vec![best.arm.clone()], subjects })
     }
-}
-
-/// The subjects of an arm that are open, with all members of their classes, whose means count.
-fn undecided_with_classes(result: &ArmResult) -> impl Iterator<Item = ArmSubject> {
-    let undecided = || result.subjects.iter().filter(|it| it.is_open()).map(|it| &it.subject);
-    let pooled: BTreeSet<_> = undecided().filter_map(class_of).collect();
-    let members = result.subjects.iter().map(|it| &it.subject);
-    let members = members.filter(move |it| class_of(it).is_some_and(|class| pooled.contains(&class)));
-    undecided().chain(members).cloned()
 }
 
 /// The subjects of an arm for which a demand is open, without calls of cells for which another one has failed: their rule

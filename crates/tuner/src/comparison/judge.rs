@@ -94,7 +94,7 @@ const ALARM: f64 = 3.0;
 const LEAST_POOLED: usize = 8;
 
 /// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
-pub(super) fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
+fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
     match subject {
         ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
         ArmSubject::Messages(..) | ArmSubject::Program => None,

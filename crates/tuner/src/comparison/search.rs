@@ -1,12 +1,11 @@
 //! The design of the search.
 //!
-//! One setting at a time around the default, then one at a time around the best combination (a foldover), again while that
-//! finds a better one: settings have several values, most have no effect, and a value that crashes or hangs would spoil
-//! half of the launches of a fractional factorial design. Because of interactions, a value alone and with others has
-//! different effects. The best combinations are measured again when they are confirmed.
+//! One setting at a time around the default, then one at a time around the best combination (a foldover): settings have
+//! several values, most have no effect, and a value that crashes or hangs would spoil half of the launches of a fractional
+//! factorial design. Because of interactions, a value alone and with others has different effects. The best combinations
+//! are measured again when they are confirmed.
 //!
-//! A block has some combinations and the default, whose jobs live at the same time, and each combination is in two blocks at
-//! least. As long as no value is faster than the default, the better half has further blocks.
+//! A block has some combinations and the default, whose jobs live at the same time, and each combination is in two blocks.
 //!
 //! Machines have phases in which settings gain more. So the blocks of a foldover have its best combination as well, with
 //! which the others are compared, and the gain of that one over the default is its mean over all blocks.
@@ -28,12 +27,6 @@ pub const AT_ONCE: usize = 5;
 
 /// Rounds of blocks with the same combinations.
 const ROUNDS: u32 = 2;
-
-/// Largest number of rounds with single values, if none is faster than the default.
-const MOST_ROUNDS: u32 = 8;
-
-/// Largest number of foldovers.
-const FOLDOVERS: u32 = 2;
 
 /// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
 pub const LEAST_GAIN: f64 = 0.03;
@@ -85,19 +78,15 @@ pub fn search<B: ArmLauncher>(
         weight,
         found: Searched::default(),
         wanted: BTreeSet::new(),
-        numbers: BTreeMap::new(),
         references: Vec::new(),
         logs: BTreeMap::new(),
         deviations: BTreeMap::new(),
     };
-    let alone: Vec<Settings> = factors
-        .iter()
-        .flat_map(|factor| factor.values.iter().map(|value| set(&Settings::new(), factor, Some(value))))
-        .collect();
-    search.try_alone(factors, alone)?;
-    if factors.len() > 1 {
-        search.fold_over(factors)?;
-    }
+    let alone = search.around(factors);
+    search.measure(Stage::Alone, &alone)?;
+    search.found.base = search.combine(factors);
+    let around = search.around(factors);
+    search.measure(Stage::Foldover, &around)?;
     search.found.finalists = search.finalists();
     Ok(search.found)
 }
@@ -117,8 +106,6 @@ struct Search<'a, B> {
     weight: SubjectWeight<'a>,
     found: Searched,
     wanted: BTreeSet<Settings>,
-    /// The number of blocks of each stage.
-    numbers: BTreeMap<Stage, u32>,
     /// The combination with which those of each block are compared.
     references: Vec<Settings>,
     /// The log speedups of the combinations over the default in all blocks.
@@ -128,54 +115,31 @@ struct Search<'a, B> {
 }
 
 impl<B: ArmLauncher> Search<'_, B> {
-    /// Runs blocks of the combinations that have not failed; returns false if no time was left.
-    fn run(&mut self, stage: Stage, combinations: &[Settings]) -> Result<bool, B::Error> {
-        let combinations: Vec<Settings> =
-            combinations.iter().filter(|settings| !self.found.failed.contains(*settings)).cloned().collect();
-        if combinations.is_empty() {
-            return Ok(false);
-        }
-        let reference = if stage == Stage::Foldover { self.found.base.clone() } else { Settings::new() };
+    /// Runs blocks of combinations in all rounds, without those that have failed, as long as there is time.
+    fn measure(&mut self, stage: Stage, combinations: &[Settings]) -> Result<(), B::Error> {
+        let reference = self.found.base.clone();
         let at_once = AT_ONCE - usize::from(!reference.is_empty());
-        // Blocks of the same size, since a turn of the default takes as long as one of a combination.
-        let blocks = combinations.len().div_ceil(at_once);
-        let mut has_time = true;
-        for others in combinations.chunks(combinations.len().div_ceil(blocks)) {
-            let reference = (!reference.is_empty()).then(|| reference.clone());
-            let together: Vec<Settings> = reference.iter().chain(others).cloned().collect();
-            let number = self.numbers.entry(stage).or_default();
-            let block = self.bench.block(stage, *number, (&Settings::new(), &together), None)?;
-            *number += 1;
-            let Some(block) = block else {
-                has_time = false;
-                break;
-            };
-            let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
-            self.found.failed.extend(failed.cloned());
-            self.wanted.extend(together);
-            self.found.blocks.push(block);
-            self.references.push(reference.unwrap_or_default());
+        let mut number = 0;
+        'rounds: for _ in 0..ROUNDS {
+            let working = combinations.iter().filter(|settings| !self.found.failed.contains(*settings));
+            let working: Vec<Settings> = working.cloned().collect();
+            // Blocks of the same size, since a turn of the default takes as long as one of a combination.
+            let blocks = working.len().div_ceil(at_once).max(1);
+            for others in working.chunks(working.len().div_ceil(blocks).max(1)) {
+                let base = Some(&reference).filter(|reference| !reference.is_empty());
+                let together: Vec<Settings> = base.into_iter().chain(others).cloned().collect();
+                let block = self.bench.block(stage, number, (&Settings::new(), &together), None)?;
+                let Some(block) = block else { break 'rounds };
+                number += 1;
+                let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
+                self.found.failed.extend(failed.cloned());
+                self.wanted.extend(together);
+                self.found.blocks.push(block);
+                self.references.push(reference.clone());
+            }
         }
         self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
         self.deviations = block::deviations(&self.found.blocks);
-        Ok(has_time)
-    }
-
-    /// Measures values alone, and combines those that are faster.
-    fn try_alone(&mut self, factors: &[Factor], mut alone: Vec<Settings>) -> Result<(), B::Error> {
-        let all = alone.clone();
-        let mut rounds = 0;
-        while rounds < MOST_ROUNDS && (rounds < ROUNDS || self.found.base.is_empty()) {
-            let has_time = self.run(Stage::Alone, &alone)?;
-            rounds += 1;
-            self.found.base = self.combine(factors);
-            if !has_time {
-                break;
-            }
-            if rounds >= ROUNDS {
-                alone = self.better_half(&all);
-            }
-        }
         Ok(())
     }
 
@@ -210,12 +174,6 @@ impl<B: ArmLauncher> Search<'_, B> {
         valued
     }
 
-    /// The better half of combinations.
-    fn better_half(&self, combinations: &[Settings]) -> Vec<Settings> {
-        let scored = Self::sort(combinations, |settings| self.score(settings));
-        scored[..scored.len().div_ceil(2)].iter().map(|(_, settings)| (*settings).clone()).collect()
-    }
-
     /// The combination of the values that are faster alone.
     fn combine(&self, factors: &[Factor]) -> Settings {
         let mut base = Settings::new();
@@ -231,38 +189,8 @@ impl<B: ArmLauncher> Search<'_, B> {
         base
     }
 
-    /// Varies one setting at a time around the best combination so far, until no other one is better.
-    fn fold_over(&mut self, factors: &[Factor]) -> Result<(), B::Error> {
-        for _ in 0..FOLDOVERS {
-            if self.found.base.is_empty() {
-                break;
-            }
-            let around = self.around(factors);
-            let before = self.found.blocks.len();
-            for _ in 0..ROUNDS {
-                if around.is_empty() || !self.run(Stage::Foldover, &around)? {
-                    break;
-                }
-            }
-            let Some(best) = self.best(1).pop() else { break };
-            if best == self.found.base || self.found.blocks.len() == before {
-                break;
-            }
-            self.found.base = best;
-        }
-        Ok(())
-    }
-
-    /// The combinations that may be the best: those of foldovers, or without one all.
-    fn ranked(&self) -> BTreeSet<&Settings> {
-        let has_foldovers = self.references.iter().any(|reference| !reference.is_empty());
-        let blocks = self.found.blocks.iter().zip(&self.references);
-        let own = blocks.filter(|(_, reference)| !(has_foldovers && reference.is_empty()));
-        own.flat_map(|(block, _)| block.launches.keys()).filter(|it| self.wanted.contains(*it)).collect()
-    }
-
-    /// The combinations that differ from the best one in one setting: those without one of its settings, and others that
-    /// have no result so far.
+    /// The combinations that differ from the best one in one setting, at first from the default: those without one of its
+    /// settings, and others that have no result so far.
     fn around(&self, factors: &[Factor]) -> Vec<Settings> {
         let base = &self.found.base;
         let mut around = Vec::new();
@@ -283,15 +211,14 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combinations with the largest scores, the best first.
     fn best(&self, count: usize) -> Vec<Settings> {
-        let ranked = self.ranked().into_iter().filter(|settings| !self.found.failed.contains(*settings));
+        let ranked = self.wanted.iter().filter(|settings| !self.found.failed.contains(*settings));
         let scored = Self::sort(ranked, |settings| self.score(settings)).into_iter();
         scored.filter(|(score, _)| *score > 0.0).take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
-    /// down; each of its settings alone, since small losses are not seen here; the next best, since single launches do not
-    /// rank combinations that are alike; and the fastest one, from which a program may gain. Without time for a foldover, also
-    /// the combination of the values that are faster alone.
+    /// down; the next best, since single launches do not rank combinations that are alike; and the fastest one, from which a
+    /// program may gain. Without time for a foldover, also the combination of the values that are faster alone.
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1);
         let best = finalists.first().cloned().unwrap_or_default();
@@ -302,10 +229,8 @@ impl<B: ArmLauncher> Search<'_, B> {
         };
         // Single launches show losses that are none, so that these need not do without any.
         let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
-        let alone = best.iter().map(|(name, value)| Settings::from([(name.clone(), value.clone())]));
-        let others = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
-        let alone = alone.filter(|settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN));
-        let rest: Vec<Settings> = others.chain(alone).collect();
+        let rest = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
+        let rest: Vec<Settings> = rest.collect();
         let mut next = self.best(AT_ONCE).into_iter().filter(|settings| *settings != best && !rest.contains(settings));
         let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.wanted.contains(base));
         let ranked = rest.iter().cloned().chain(next.next()).chain(self.fastest()).chain(next);
@@ -320,7 +245,7 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combination with the largest gain, whatever it slows down.
     fn fastest(&self) -> Option<Settings> {
-        let (gain, fastest) = Self::sort(self.ranked(), |settings| self.gain(settings)).into_iter().next()?;
+        let (gain, fastest) = Self::sort(&self.wanted, |settings| self.gain(settings)).into_iter().next()?;
         (gain > LEAST_GAIN).then(|| fastest.clone())
     }
 }
