@@ -273,9 +273,7 @@ impl Comparison<'_> {
         let gains = speedup.is_some_and(|speedup| {
             speedup.low.is_some_and(|low| low > 1.0) && speedup.point >= 1.0 + self.criteria.min_difference
         });
-        let must_exclude =
-            |it: &SubjectResult| [ArmDemand::ExcludeLoss, ArmDemand::ExcludeClassLoss].contains(&it.demand);
-        let has = |wanted: Guard| subjects.iter().any(|it| must_exclude(it) && it.guard == wanted);
+        let has = |wanted: Guard| subjects.iter().any(|it| it.demand.excludes_loss() && it.guard == wanted);
         let verdict = match () {
             () if !gains => SettingsVerdict::NoGain,
             () if has(Guard::Lost) => SettingsVerdict::Harmful,
