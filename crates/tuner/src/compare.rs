@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
+use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest, Ranks};
 use collrules_rules::registry;
 
 use crate::cells::PointTimings;
@@ -133,22 +133,12 @@ fn comparable<'a>(
             obstacles.push(Limitation::Swapped);
         }
     }
-    let mut moved = BTreeSet::new();
+    let nodes = |ranks: Ranks| old.placement.nodes.get(&ranks).zip(new.placement.nodes.get(&ranks));
+    let is_moved = |ranks: Ranks| nodes(ranks).is_some_and(|(then, now)| then != now);
     let known: BTreeMap<Cell, &CellFinding> = old.cells.iter().map(|cell| (cell.cell, cell)).collect();
     let pairs = new.cells.iter().filter_map(|cell| Some((*known.get(&cell.cell)?, cell)));
-    let pairs: Vec<_> = pairs
-        .filter(|(_, cell)| {
-            let ranks = cell.cell.ranks;
-            let alike = match (old.placement.nodes.get(&ranks), new.placement.nodes.get(&ranks)) {
-                (Some(then), Some(now)) => then == now,
-                _ => true,
-            };
-            if !alike {
-                moved.insert(ranks);
-            }
-            alike
-        })
-        .collect();
+    let (moved, pairs): (Vec<_>, Vec<_>) = pairs.partition(|(_, cell)| is_moved(cell.cell.ranks));
+    let moved: BTreeSet<Ranks> = moved.iter().map(|(_, cell)| cell.cell.ranks).collect();
     obstacles.extend(moved.into_iter().map(Limitation::Moved));
     if pairs.is_empty() {
         obstacles.push(Limitation::NothingInCommon);

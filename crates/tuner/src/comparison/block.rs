@@ -52,7 +52,14 @@ impl ArmBlock {
 
     /// The logarithm of the speedup of a combination over another one, for each subject that both timed.
     fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<ArmSubject, f64> {
-        let [with, without] = [settings, over].map(|it| median_times(self.launches_with(it)));
+        let median_times = |settings: &Settings| {
+            let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
+            for (subject, time) in self.launches_with(settings).iter().flatten() {
+                all.entry(subject).or_default().push(*time);
+            }
+            medians(all).collect::<BTreeMap<_, _>>()
+        };
+        let (with, without) = (median_times(settings), median_times(over));
         let both = with.iter().filter_map(|(subject, with)| Some((*subject, without.get(subject)?, with)));
         let positive = both.filter(|(_, without, with)| **without > 0.0 && **with > 0.0);
         positive.map(|(subject, without, with)| (subject.clone(), (without / with).ln())).collect()
@@ -62,15 +69,6 @@ impl ArmBlock {
     pub fn mean_log_speedup(&self, settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> Option<f64> {
         weighted_mean(&self.log_speedups(settings, over), weight)
     }
-}
-
-/// The median time of each subject over launches.
-fn median_times<'a>(launches: impl IntoIterator<Item = &'a SubjectTimes>) -> BTreeMap<&'a ArmSubject, f64> {
-    let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
-    for (subject, time) in launches.into_iter().flatten() {
-        all.entry(subject).or_default().push(*time);
-    }
-    medians(all).collect()
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
