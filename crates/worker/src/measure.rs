@@ -16,8 +16,7 @@ use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
 use collrules_runner::turns::{LoopTimes, Turn};
 use collrules_runner::wire::{RankTimes, WorkerEvent};
-use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
-use mpi::datatype::Equivalence;
+use mpi::collective::SystemOperation;
 use mpi::topology::{Communicator, SimpleCommunicator};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -34,7 +33,7 @@ use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
 use crate::operation::{BufferPool, BufferSource};
 use crate::subject::{self, PreparedSubject};
-use crate::sync::{CallTiming, Lateness, Synchroniser, dissemination_barrier, over_ranks, time_calls};
+use crate::sync::{CallTiming, Lateness, Synchroniser, dissemination_barrier, over_ranks, reduce_calls, time_calls};
 
 /// A check of a cell with at least this many seconds takes about as long as a round of its calls.
 const LONG_CHECK: f64 = 0.25;
@@ -591,7 +590,7 @@ impl<'a> Member<'a> {
         (0..mine.len()).map(|at| [max[at], min[at], sum[at] / prepared.timed(at % width) as f64]).collect()
     }
 
-    /// The time of the slowest rank in each call, on rank 0. With entries, it counts from the last entry into the call.
+    /// The time of the slowest rank in each call. With entries, it counts from the last entry into the call.
     fn slowest(
         &self,
         prepared: &PreparedSubject<'_>,
@@ -607,7 +606,7 @@ impl<'a> Member<'a> {
         self.reduce_times(prepared, width, mine, (f64::NEG_INFINITY, SystemOperation::max()))
     }
 
-    /// Reduces the times of calls over the timed ranks, on rank 0.
+    /// Reduces the times of calls over the timed ranks.
     fn reduce_times(
         &self,
         prepared: &PreparedSubject<'_>,
@@ -615,17 +614,10 @@ impl<'a> Member<'a> {
         mine: &[f64],
         (neutral, operation): (f64, SystemOperation),
     ) -> Vec<f64> {
-        let root = prepared.base.process_at_rank(0);
         let counts: Vec<bool> = (0..width).map(|place| prepared.counts(place, self.rank)).collect();
         let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
         let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
-        let mut all = vec![0.0; mine.len()];
-        if self.rank == 0 {
-            root.reduce_into_root(&mine[..], &mut all[..], operation);
-        } else {
-            root.reduce_into(&mine[..], operation);
-        }
-        all
+        reduce_calls(prepared.base, &mine, operation)
     }
 
     /// Calls these places one after the other and appends the time of each call on this rank. With delays in
@@ -690,17 +682,6 @@ fn describe_failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>
 
 fn nanoseconds(time: Seconds) -> i64 {
     (time.0 * 1e9) as i64
-}
-
-/// Reduces each call's values over ranks, on all ranks.
-fn reduce_calls<T: Equivalence + Copy + Default>(
-    comm: &SimpleCommunicator,
-    values: &[T],
-    operation: SystemOperation,
-) -> Vec<T> {
-    let mut all = vec![T::default(); values.len()];
-    comm.all_reduce_into(values, &mut all[..], operation);
-    all
 }
 
 #[cfg(test)]

@@ -37,6 +37,17 @@ pub(crate) fn over_ranks<T: Equivalence + Copy>(comm: &SimpleCommunicator, mine:
     all
 }
 
+/// Reduces each call's values over ranks, on all ranks.
+pub(crate) fn reduce_calls<T: Equivalence + Copy + Default>(
+    comm: &SimpleCommunicator,
+    values: &[T],
+    operation: SystemOperation,
+) -> Vec<T> {
+    let mut all = vec![T::default(); values.len()];
+    comm.all_reduce_into(values, &mut all[..], operation);
+    all
+}
+
 /// Returns true if all ranks pass true. Uses the exchange of [`dissemination_barrier`], after which a rank has received
 /// from every other one, directly or indirectly. It uses no collective, since with a rules file these may fail.
 pub(crate) fn all_agree(comm: &SimpleCommunicator, mine: bool) -> bool {

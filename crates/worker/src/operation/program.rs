@@ -112,7 +112,13 @@ impl PreparedProgram {
                 }
                 // A message is complete when `MPI_Send` returns, and expecting one only saves time.
                 Step::Expect { .. } | Step::Settle => {}
-                Step::Busy { nanoseconds } => pass_time(Duration::from_nanos(*nanoseconds)),
+                // Without yielding the processor, like a computation.
+                Step::Busy { nanoseconds } => {
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_nanos(*nanoseconds) {
+                        std::hint::spin_loop();
+                    }
+                }
                 Step::Copy { from, to } => {
                     let (from, to) = buffers.pair(*from, *to);
                     to.copy_from_slice(from);
@@ -171,14 +177,6 @@ impl PreparedProgram {
             CollectiveCall::ScattervInPlace(_) => calls::scatterv_in_place(comm, receive, counts),
             CollectiveCall::Shift => messages::shift(comm, send, receive),
         }
-    }
-}
-
-/// Waits without yielding the processor, like a computation.
-fn pass_time(long: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < long {
-        std::hint::spin_loop();
     }
 }
 
