@@ -159,23 +159,26 @@ pub fn compare_in_parts<L: ArmLauncher>(
     launcher: &mut L,
 ) -> Result<Compared, L::Error> {
     let mut launched = Launched::default();
-    let mut compared = Compared::default();
     for part in parts {
-        let working = comparison.arms.iter().filter(|arm| !compared.failed.contains_key(*arm));
+        let working = comparison.arms.iter().filter(|arm| !launched.fails(arm));
         let next = Next { arms: working.cloned().collect(), subjects: part.clone() };
-        let has_time = compare_part(comparison, next, launcher, &mut launched, &mut compared)?;
-        if !has_time || comparison.arms.iter().all(|arm| compared.failed.contains_key(arm)) {
+        let has_time = compare_part(comparison, next, launcher, &mut launched)?;
+        if !has_time || comparison.arms.iter().all(|arm| launched.fails(arm)) {
             break;
         }
     }
-    compared.arms = comparison.judge(&launched);
-    compared.control = control_speedup(&launched.blocks, comparison.base);
-    let is_off = compared.control.is_some_and(|control| comparison.criteria.is_off(control));
+    let (arms, blocks) = (comparison.judge(&launched), launched.blocks);
+    let control = control_speedup(&blocks, comparison.base);
+    let is_off = control.is_some_and(|control| comparison.criteria.is_off(control));
     let is_confirmed = |result: &ArmResult| result.verdict == SettingsVerdict::Confirmed;
-    compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
-    compared.apart = launched.blocks.iter().find_map(|block| block.apart.clone());
-    compared.blocks = launched.blocks;
-    Ok(compared)
+    let chosen = arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
+    let apart = blocks.iter().find_map(|block| block.apart.clone());
+    let failed = blocks.iter().flat_map(|block| block.failed.clone()).collect();
+    let mut barred = Vec::new();
+    for new in blocks.iter().flat_map(|block| &block.barred) {
+        barred.extend((!barred.contains(new)).then(|| new.clone()));
+    }
+    Ok(Compared { arms, chosen, failed, barred, control, apart, blocks })
 }
 
 /// Compares a part until its subjects are decided. Returns false if no time is left.
@@ -184,7 +187,6 @@ fn compare_part<L: ArmLauncher>(
     mut next: Next,
     launcher: &mut L,
     launched: &mut Launched,
-    compared: &mut Compared,
 ) -> Result<bool, L::Error> {
     let (looks, part, before) = (&comparison.looks, next.subjects.clone(), launched.blocks.len());
     let mut has_time = true;
@@ -200,15 +202,9 @@ fn compare_part<L: ArmLauncher>(
                 has_time = false;
                 break 'looks;
             };
-            compared.failed.extend(block.failed.clone());
-            for barred in &block.barred {
-                if !compared.barred.contains(barred) {
-                    compared.barred.push(barred.clone());
-                }
-            }
             launched.whole.extend(next.subjects.is_none().then(|| block.clone()));
             launched.blocks.push(block);
-            next.arms.retain(|arm| !compared.failed.contains_key(arm));
+            next.arms.retain(|arm| !launched.fails(arm));
             if next.arms.is_empty() {
                 break;
             }
@@ -230,6 +226,11 @@ fn compare_part<L: ArmLauncher>(
 }
 
 impl Launched {
+    /// Returns true if jobs of an arm have failed.
+    fn fails(&self, arm: &Settings) -> bool {
+        self.blocks.iter().any(|block| block.failed.contains_key(arm))
+    }
+
     /// Keeps the results of subjects that are no longer timed.
     fn settle(&mut self, judged: impl Iterator<Item = ArmResult>, is_over: impl Fn(&ArmSubject) -> bool) {
         for ArmResult { arm, subjects, .. } in judged {
@@ -243,8 +244,7 @@ impl Comparison<'_> {
     /// The arms with the results of the launches; if one is to be chosen, those that never fail, the best first: the fastest,
     /// less what it has to add for what it sets.
     fn judge(&self, launched: &Launched) -> Vec<ArmResult> {
-        let fails = |arm: &Settings| launched.blocks.iter().any(|block| block.failed.contains_key(arm));
-        let arms = self.arms.iter().filter(|arm| !(self.chooses && fails(arm)));
+        let arms = self.arms.iter().filter(|arm| !(self.chooses && launched.fails(arm)));
         let mut judged: Vec<ArmResult> = arms.filter_map(|arm| self.judge_arm(launched, arm)).collect();
         if self.chooses {
             let score = |it: &ArmResult| {

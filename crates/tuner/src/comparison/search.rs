@@ -73,15 +73,8 @@ pub fn search<B: ArmLauncher>(
     weight: SubjectWeight<'_>,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
-    let mut search = Search {
-        bench,
-        weight,
-        found: Searched::default(),
-        wanted: BTreeSet::new(),
-        references: Vec::new(),
-        logs: BTreeMap::new(),
-        deviations: BTreeMap::new(),
-    };
+    let mut search =
+        Search { bench, weight, found: Searched::default(), logs: BTreeMap::new(), deviations: BTreeMap::new() };
     let alone = search.around(factors);
     search.measure(Stage::Alone, &alone)?;
     search.found.base = search.combine(factors);
@@ -105,9 +98,6 @@ struct Search<'a, B> {
     bench: &'a mut B,
     weight: SubjectWeight<'a>,
     found: Searched,
-    wanted: BTreeSet<Settings>,
-    /// The combination with which those of each block are compared.
-    references: Vec<Settings>,
     /// The log speedups of the combinations over the default in all blocks.
     logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
     /// The standard deviations between blocks of the log speedups of subjects.
@@ -119,7 +109,7 @@ impl<B: ArmLauncher> Search<'_, B> {
     fn measure(&mut self, stage: Stage, combinations: &[Settings]) -> Result<(), B::Error> {
         let reference = self.found.base.clone();
         let at_once = AT_ONCE - usize::from(!reference.is_empty());
-        let mut number = 0;
+        let first = self.found.blocks.len();
         'rounds: for _ in 0..ROUNDS {
             let working = combinations.iter().filter(|settings| !self.found.failed.contains(*settings));
             let working: Vec<Settings> = working.cloned().collect();
@@ -128,17 +118,16 @@ impl<B: ArmLauncher> Search<'_, B> {
             for others in working.chunks(working.len().div_ceil(blocks).max(1)) {
                 let base = Some(&reference).filter(|reference| !reference.is_empty());
                 let together: Vec<Settings> = base.into_iter().chain(others).cloned().collect();
+                let number = (self.found.blocks.len() - first) as u32;
                 let block = self.bench.block(stage, number, (&Settings::new(), &together), None)?;
                 let Some(block) = block else { break 'rounds };
-                number += 1;
                 let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
                 self.found.failed.extend(failed.cloned());
-                self.wanted.extend(together);
                 self.found.blocks.push(block);
-                self.references.push(reference.clone());
             }
         }
-        self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
+        let blocks = &self.found.blocks;
+        self.logs = block::mean_log_speedups(blocks, (&blocks[first..], &reference));
         self.deviations = block::deviations(&self.found.blocks);
         Ok(())
     }
@@ -161,17 +150,6 @@ impl<B: ArmLauncher> Search<'_, B> {
             return Some(0.0);
         }
         block::weighted_mean(self.logs.get(settings)?, self.weight)
-    }
-
-    /// Combinations with a value, the best first.
-    fn sort<'s>(
-        combinations: impl IntoIterator<Item = &'s Settings>,
-        value: impl Fn(&Settings) -> Option<f64>,
-    ) -> Vec<(f64, &'s Settings)> {
-        let valued = combinations.into_iter().filter_map(|settings| Some((value(settings)?, settings)));
-        let mut valued: Vec<(f64, &Settings)> = valued.collect();
-        valued.sort_by(|one, other| other.0.total_cmp(&one.0));
-        valued
     }
 
     /// The combination of the values that are faster alone.
@@ -201,7 +179,7 @@ impl<B: ArmLauncher> Search<'_, B> {
             let is_open = |settings: &Settings| {
                 let alone = set(&Settings::new(), factor, settings.get(&factor.name));
                 let is_part = !settings.contains_key(&factor.name);
-                let is_new = !self.wanted.contains(settings) && !self.found.failed.contains(&alone);
+                let is_new = !self.is_tried(settings) && !self.found.failed.contains(&alone);
                 !settings.is_empty() && (is_part || is_new)
             };
             around.extend(other.filter(is_open));
@@ -209,11 +187,17 @@ impl<B: ArmLauncher> Search<'_, B> {
         around
     }
 
+    fn is_tried(&self, settings: &Settings) -> bool {
+        self.logs.contains_key(settings) || self.found.failed.contains(settings)
+    }
+
     /// The combinations with the largest scores, the best first.
     fn best(&self, count: usize) -> Vec<Settings> {
-        let ranked = self.wanted.iter().filter(|settings| !self.found.failed.contains(*settings));
-        let scored = Self::sort(ranked, |settings| self.score(settings)).into_iter();
-        scored.filter(|(score, _)| *score > 0.0).take(count).map(|(_, settings)| settings.clone()).collect()
+        let working = self.logs.keys().filter(|settings| !self.found.failed.contains(*settings));
+        let scored = working.filter_map(|settings| Some((self.score(settings)?, settings)));
+        let mut ranked: Vec<(f64, &Settings)> = scored.filter(|(score, _)| *score > 0.0).collect();
+        ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
+        ranked.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
@@ -232,7 +216,7 @@ impl<B: ArmLauncher> Search<'_, B> {
         let rest = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
         let rest: Vec<Settings> = rest.collect();
         let mut next = self.best(AT_ONCE).into_iter().filter(|settings| *settings != best && !rest.contains(settings));
-        let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.wanted.contains(base));
+        let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.is_tried(base));
         let ranked = rest.iter().cloned().chain(next.next()).chain(self.fastest()).chain(next);
         let candidates = untried.into_iter().chain(ranked);
         for settings in candidates {
@@ -245,7 +229,8 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combination with the largest gain, whatever it slows down.
     fn fastest(&self) -> Option<Settings> {
-        let (gain, fastest) = Self::sort(&self.wanted, |settings| self.gain(settings)).into_iter().next()?;
+        let gains = self.logs.keys().filter_map(|settings| Some((self.gain(settings)?, settings)));
+        let (gain, fastest) = gains.max_by(|one, other| one.0.total_cmp(&other.0))?;
         (gain > LEAST_GAIN).then(|| fastest.clone())
     }
 }
