@@ -45,7 +45,11 @@ pub(crate) fn analyze_in(
     let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
         (own, 0, Vec::new())
     } else {
-        let layouts = layouts_in(own, view, terms, source);
+        let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
+        layouts.extend(terms.layouts.iter().map(|laid| {
+            let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, release));
+            LayoutVerdicts::new(laid.placement, laid.run, judge_layout(cells, laid.placement, terms))
+        }));
         let (cells, lacking) = together(&layouts, terms);
         (cells, lacking, layouts)
     };
@@ -98,17 +102,6 @@ pub(crate) fn analyze_in(
     })
 }
 
-/// The current layout and the others that share its rules, each judged separately.
-fn layouts_in<'a>(own: Vec<JudgedCell>, view: &View, terms: &Terms<'a>, source: &'a str) -> Vec<LayoutVerdicts<'a>> {
-    let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
-    for laid in terms.layouts {
-        let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, terms.release));
-        let cells = judge_layout(cells, laid.placement, terms);
-        layouts.push(LayoutVerdicts::new(laid.placement, laid.run, cells));
-    }
-    layouts
-}
-
 /// Converts a view of one layout to another: a setting that switches a component off for a collective acts in all
 /// layouts.
 fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
@@ -124,28 +117,17 @@ fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
 /// The rules under each assumption that is not made, if they differ.
 fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Vec<Alternative> {
     let missing = Assumption::ALL.into_iter().filter(|assumption| !terms.policy.assumptions.makes(*assumption));
-    missing.filter_map(|assumption| rules_under(assumption, cells, built, terms)).collect()
-}
-
-fn rules_under(
-    assumption: Assumption,
-    cells: &[JudgedCell],
-    built: &TableBuild,
-    terms: &Terms<'_>,
-) -> Option<Alternative> {
-    let mut terms = *terms;
-    terms.policy.assumptions = terms.policy.assumptions.with(assumption);
-    let judged = judged_under(cells, &terms);
-    let other = build(&judged, &terms);
-    let differs = |cell: &&JudgedCell| other.in_use(terms.release, cell) != built.in_use(terms.release, cell);
-    let changed = judged.iter().filter(differs).count();
-    (changed > 0).then(|| Alternative {
-        assumption,
-        made: true,
-        rules: other.table.rules(),
-        gain: mean_gain(&judged, &other, &terms),
-        cells: changed,
-    })
+    let rules_under = |assumption: Assumption| {
+        let mut terms = *terms;
+        terms.policy.assumptions = terms.policy.assumptions.with(assumption);
+        let judged = judged_under(cells, &terms);
+        let other = build(&judged, &terms);
+        let differs = |cell: &&JudgedCell| other.in_use(terms.release, cell) != built.in_use(terms.release, cell);
+        let cells = judged.iter().filter(differs).count();
+        let (rules, gain) = (other.table.rules(), mean_gain(&judged, &other, &terms));
+        (cells > 0).then_some(Alternative { assumption, made: true, rules, gain, cells })
+    };
+    missing.filter_map(rules_under).collect()
 }
 
 /// Refuses criteria outside of their ranges.

@@ -66,17 +66,15 @@ fn weights(arrangements: &[Arrangement]) -> Vec<f64> {
 /// The views of a cell; none if a layout with communicators of this size lacks the cell.
 fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<LayoutView<'a>>> {
     let Cell { collective, ranks, .. } = cell;
-    let having: Vec<(u32, &LayoutVerdicts<'_>)> =
-        (0..).zip(layouts).filter(|(_, layout)| layout.has(collective, ranks)).collect();
-    let arrangements: Vec<_> = having.iter().map(|(_, layout)| layout.arrangement(ranks)).collect();
+    let having = || (0..).zip(layouts).filter(|(_, layout)| layout.has(collective, ranks));
+    let arrangements: Vec<_> = having().map(|(_, layout)| layout.arrangement(ranks)).collect();
     let weights = weights(&arrangements);
-    let mut views = Vec::new();
-    for (((number, layout), arrangement), weight) in having.into_iter().zip(arrangements).zip(weights) {
+    let view = |((number, layout), (arrangement, weight)): ((u32, &'a LayoutVerdicts<'_>), (Arrangement, f64))| {
         let running = layout.placement.find_running(collective, ranks);
         let runs_tuned = running.is_none_or(|running| running.by == Component::TUNED);
-        views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, runs_tuned });
-    }
-    Some(views)
+        Some(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, runs_tuned })
+    };
+    having().zip(arrangements.into_iter().zip(weights)).map(view).collect()
 }
 
 /// Decides for all layouts together. A cell is left out if a layout with other cells of its communicator size lacks it:
