@@ -40,9 +40,6 @@ const ERRORS: f64 = 2.5;
 /// Weight of a loss against the mean gain: what slows down a single subject is not installed.
 const LOSS_WEIGHT: f64 = 4.0;
 
-/// Largest log slowdown of a subject that is counted: a preempted launch shows any.
-const MOST_LOSS: f64 = std::f64::consts::LN_2;
-
 /// A setting with the values to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factor {
@@ -138,7 +135,7 @@ impl<B: ArmLauncher> Search<'_, B> {
         let blocks = self.found.blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as f64;
         let loss = |(subject, log): (&ArmSubject, &f64)| {
             let deviation = self.deviations.get(subject).copied().unwrap_or_default();
-            (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).clamp(0.0, MOST_LOSS)
+            (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).max(0.0)
         };
         let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
         Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)

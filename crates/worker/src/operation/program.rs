@@ -159,7 +159,7 @@ impl PreparedProgram {
             CollectiveCall::Alltoallv(_) => calls::alltoallv(comm, Some(send), receive, counts),
             CollectiveCall::Alltoallw(_) => calls::alltoallw(comm, send, receive, counts, &self.types),
             CollectiveCall::Barrier => calls::barrier(comm),
-            CollectiveCall::Bcast => calls::bcast_from(comm, send, receive),
+            CollectiveCall::Bcast => calls::bcast(comm, 0, send, receive),
             CollectiveCall::Exscan => calls::exscan(comm, Some(ints(send)), ints_mut(receive)),
             CollectiveCall::Scan => calls::scan(comm, Some(ints(send)), ints_mut(receive)),
             CollectiveCall::Gather => calls::gather(comm, 0, Some(send), receive),
