@@ -60,11 +60,7 @@ pub fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Ve
             Middle::Median => Estimate::median(&series.seconds(), criteria.level)?,
             Middle::Mean => Estimate::mean(series.seconds(), criteria.level)?,
         };
-        let reference = match series.candidate {
-            Candidate::Builtin => None,
-            _ => builtin,
-        };
-        Some(match reference {
+        Some(match builtin.filter(|_| series.candidate != Candidate::Builtin) {
             Some(builtin) => against(builtin, series, time, statistic, criteria),
             None => JudgedPoint::new(series.candidate, time),
         })

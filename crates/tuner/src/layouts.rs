@@ -55,26 +55,22 @@ impl<'a> LayoutVerdicts<'a> {
     }
 }
 
-/// Weight of each layout in a cell, 1 in total: layouts with equal arrangements share one weight.
-fn weights(arrangements: &[Arrangement]) -> Vec<f64> {
-    let alike = |arrangement| arrangements.iter().filter(|other| **other == arrangement).count() as f64;
-    let shared: Vec<f64> = arrangements.iter().map(|arrangement| 1.0 / alike(*arrangement)).collect();
-    let sum: f64 = shared.iter().sum();
-    shared.into_iter().map(|weight| weight / sum).collect()
-}
-
 /// The views of a cell; none if a layout with communicators of this size lacks the cell.
 fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<LayoutView<'a>>> {
     let Cell { collective, ranks, .. } = cell;
     let having = || (0..).zip(layouts).filter(|(_, layout)| layout.has(collective, ranks));
     let arrangements: Vec<_> = having().map(|(_, layout)| layout.arrangement(ranks)).collect();
-    let weights = weights(&arrangements);
+    // 1 in total; layouts with equal arrangements share one weight.
+    let alike = |arrangement| arrangements.iter().filter(|other| **other == arrangement).count() as f64;
+    let shared: Vec<f64> = arrangements.iter().map(|arrangement| 1.0 / alike(*arrangement)).collect();
+    let sum: f64 = shared.iter().sum();
+    let weights = shared.into_iter().map(|weight| weight / sum);
     let view = |((number, layout), (arrangement, weight)): ((u32, &'a LayoutVerdicts<'_>), (Arrangement, f64))| {
         let running = layout.placement.find_running(collective, ranks);
         let runs_tuned = running.is_none_or(|running| running.by == Component::TUNED);
         Some(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, runs_tuned })
     };
-    having().zip(arrangements.into_iter().zip(weights)).map(view).collect()
+    having().zip(arrangements.iter().copied().zip(weights)).map(view).collect()
 }
 
 /// Decides for all layouts together. A cell is left out if a layout with other cells of its communicator size lacks it:

@@ -92,12 +92,9 @@ fn is_open(findings: &Findings, found: &CellFinding) -> bool {
 /// Gain of a choice in a measured cell; none for the builtin's own choice.
 fn at(found: &CellFinding, choice: Choice) -> Option<Estimate> {
     if choice == found.in_use {
-        return found.gain_in_use().filter(|_| found.candidate_in_use() != Candidate::Builtin);
+        return found.gain_in_use();
     }
-    if choice.is_builtin() {
-        return None;
-    }
-    found.point(Candidate::from_choice(choice)).and_then(|point| point.gain)
+    found.point(Candidate::from_choice(choice))?.gain
 }
 
 /// Gain between two sizes, interpolated in the logarithms of gain and size.

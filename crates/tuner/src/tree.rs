@@ -94,9 +94,7 @@ fn evidence(
     };
     let finding = |cell: &JudgedCell| cell.point(candidate).cloned();
     let ends = |cell: &&JudgedCell| {
-        if candidate == Candidate::Builtin {
-            return None;
-        }
+        // The builtin has none.
         let gain = finding(cell)?.gain?;
         Some((gain.low?.ln(), gain.high?.ln()))
     };

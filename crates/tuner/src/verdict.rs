@@ -57,11 +57,11 @@ pub fn judge(
         point.finding.q_value = q_value;
         point.shortfall = shortfall(point, statistic, criteria);
     }
-    let judged = cells.into_iter().zip(points).map(|(CellTimings { cell, disqualified, .. }, points)| {
+    let of_cell = |(CellTimings { cell, disqualified, .. }, points)| {
         let verdict = Verdict::Keep { why: KeepReason::NothingTimed };
         JudgedCell { cell, points, disqualified, verdict }
-    });
-    let mut judged: Vec<JudgedCell> = judged.collect();
+    };
+    let mut judged: Vec<JudgedCell> = cells.into_iter().zip(points).map(of_cell).collect();
     set_bars(&mut judged, release, criteria, assumptions);
     judged
 }

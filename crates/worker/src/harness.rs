@@ -70,18 +70,17 @@ fn empty_calls() -> (f64, f64) {
     for _ in 0..BATCHES {
         taken.clear();
         let start = now();
+        // The compiler cannot remove it.
+        let nothing = |place| {
+            std::hint::black_box(place);
+            Ok::<(), Infallible>(())
+        };
         let begin = |_| Begun { at: now(), late: Lateness::default() };
         let Ok(()) = time_calls(BATCH, begin, nothing, now, &mut taken);
         costs.push(seconds(now() - start) / BATCH as f64);
         shown.extend(taken.iter().map(|turn| turn.seconds));
     }
     (median(&mut shown).unwrap_or_default(), median(&mut costs).unwrap_or_default())
-}
-
-/// A call that the compiler cannot remove.
-fn nothing(place: usize) -> Result<(), Infallible> {
-    std::hint::black_box(place);
-    Ok(())
 }
 
 /// The median time of a barrier in seconds, and the time at which this rank left each, in nanoseconds of the common

@@ -177,7 +177,7 @@ impl Executor for RootRank<'_> {
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
-        if self.member.uses_common_clock() && self.member.clock.seconds_since_check() > CHECK_INTERVAL {
+        if self.member.is_clock_due() {
             self.check_clock();
         }
         let lead = self.lead(visit);
@@ -204,7 +204,7 @@ pub(crate) struct Member<'a> {
     communicators: Communicators<'a>,
     faults: &'a Faults,
     synchroniser: Synchroniser,
-    clock: CommonClock,
+    pub(crate) clock: CommonClock,
     /// Memory for buffers in turn.
     pool: Arc<BufferPool>,
     /// Lateness of a rank for calls of a cell in nanoseconds, if it was determined here.
@@ -267,14 +267,9 @@ impl<'a> Member<'a> {
         index < self.plan.cells.len() && self.plan.condition(index).arrival != Arrival::None
     }
 
-    /// Seconds since the common clock was set, if the plan needs it; else 0.
-    pub(crate) fn seconds_since_clock(&self) -> f64 {
-        if self.uses_common_clock() { self.clock.seconds_since_check() } else { 0.0 }
-    }
-
-    /// Sets the common clock, on all ranks.
-    pub(crate) fn set_clock(&mut self) {
-        self.clock.synchronise();
+    /// Returns true if the common clock is needed, and was not checked or set for some time.
+    pub(crate) fn is_clock_due(&self) -> bool {
+        self.uses_common_clock() && self.clock.seconds_since_check() > CHECK_INTERVAL
     }
 
     /// Source of the buffers for the calls of a subject.
@@ -487,8 +482,7 @@ impl<'a> Member<'a> {
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
 
-    /// Times a loop of calls, as programs and benchmarks make them. Without a result on ranks other than 0, or if a rank was
-    /// late for each of its calls.
+    /// Times a loop of calls, as programs and benchmarks make them. Without a result if a rank was late for each of its calls.
     pub(crate) fn take_turn(&mut self, turn: &Turn) -> Result<Option<LoopTimes>, WorkerError> {
         let Turn { subject, place, number, warmup, calls } = *turn;
         if !self.prepare(subject, &[place])? {
@@ -516,7 +510,7 @@ impl<'a> Member<'a> {
         let is_late = |call: usize| lateness.get(call).is_some_and(|late| late.ranks() > 0);
         let valid = slowest.into_iter().enumerate().filter(|(call, time)| !is_late(*call) && *time > 0.0);
         let valid: Vec<f64> = valid.map(|(_, time)| time).collect();
-        Ok(if self.rank == 0 { LoopTimes::new(valid, duration / all as f64) } else { None })
+        Ok(LoopTimes::new(valid, duration / all as f64))
     }
 
     /// Counts for each call the ranks that were late for its start; nothing with a barrier.
@@ -573,7 +567,7 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Maximum, minimum and mean over the timed ranks, on rank 0. With entries, the maximum is the time from the last
+    /// Maximum, minimum and mean over the timed ranks. With entries, the maximum is the time from the last
     /// entry into the call to its last end, and the others are times from each rank's own entry.
     fn reduced(
         &self,
@@ -584,9 +578,6 @@ impl<'a> Member<'a> {
         let max = self.slowest(prepared, width, (mine, entries));
         let min = self.reduce_times(prepared, width, mine, (f64::INFINITY, SystemOperation::min()));
         let sum = self.reduce_times(prepared, width, mine, (0.0, SystemOperation::sum()));
-        if self.rank != 0 {
-            return Vec::new();
-        }
         (0..mine.len()).map(|at| [max[at], min[at], sum[at] / prepared.timed(at % width) as f64]).collect()
     }
 

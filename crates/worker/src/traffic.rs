@@ -61,13 +61,11 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
                 Err(class) => Err(format!("{candidate} failed with MPI error class {class}")),
             };
             let all: Result<Vec<_>, String> = control.gather(cell.ranks.0, sent).into_iter().collect();
-            report(
-                control,
-                &match all {
-                    Ok(ranks) => WorkerEvent::Sent { cell: place, candidate: index, ranks },
-                    Err(why) => WorkerEvent::Uncounted { cell: place, why },
-                },
-            );
+            let event = match all {
+                Ok(ranks) => WorkerEvent::Sent { cell: place, candidate: index, ranks },
+                Err(why) => WorkerEvent::Uncounted { cell: place, why },
+            };
+            report(control, &event);
         }
     }
     Ok(())

@@ -294,18 +294,16 @@ impl Comparison<'_> {
         if self.chooses {
             return self.choose_best(judged, open, blocks);
         }
-        let mut next = Next { arms: Vec::new(), subjects: None };
-        let mut subjects = BTreeSet::new();
+        let (mut arms, mut subjects) = (Vec::new(), BTreeSet::new());
         for result in judged.iter().filter(|result| open.contains(&result.arm)) {
             let mut wanted = undecided(result, blocks);
             wanted.retain(|subject| part.is_none_or(|part| part.contains(subject)));
             if !wanted.is_empty() {
-                next.arms.push(result.arm.clone());
+                arms.push(result.arm.clone());
                 subjects.extend(wanted);
             }
         }
-        next.subjects = Some(subjects);
-        (!next.arms.is_empty()).then_some(next)
+        (!arms.is_empty()).then_some(Next { arms, subjects: Some(subjects) })
     }
 
     /// The arms that may still be the best. To exclude losses takes many blocks: after the first look the best few have

@@ -203,11 +203,8 @@ impl<B: ArmLauncher> Search<'_, B> {
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1);
         let best = finalists.first().cloned().unwrap_or_default();
-        let without = |name: &String| {
-            let mut rest = best.clone();
-            rest.remove(name);
-            rest
-        };
+        let without =
+            |name: &String| -> Settings { best.clone().into_iter().filter(|(other, _)| other != name).collect() };
         // Single launches show losses that are none, so that these need not do without any.
         let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
         let rest = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
