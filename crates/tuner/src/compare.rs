@@ -84,10 +84,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
         format: FORMAT,
         before: side(before),
         after: side(after),
-        differences: match (before.manifest, after.manifest) {
-            (Some(before), Some(after)) => differences(before, after),
-            _ => Vec::new(),
-        },
+        differences: before.manifest.zip(after.manifest).map(|(old, new)| differences(old, new)).unwrap_or_default(),
         obstacles,
         criteria,
         cells: changes,

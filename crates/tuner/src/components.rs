@@ -68,8 +68,7 @@ pub fn analyze_among(
         weights: observations.weights(),
         handable: &handable,
         layouts,
-        placement,
-        ..Terms::new(observations.statistic(), release, criteria, policy)
+        ..Terms::new(observations.statistic(), release, criteria, policy, placement)
     };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let displaced = displaced(placement, release);

@@ -107,13 +107,11 @@ fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
 /// without another component.
 fn components(tools: &Tools) -> Result<BTreeMap<Component, i32>, ToolsError> {
     let others = ["tuned", "basic", "libnbc"].into_iter().filter_map(|name| name.parse().ok());
-    let mut priorities = BTreeMap::new();
-    for component in competitor::components().chain(others) {
-        if let Some(priority) = tools.int(&format!("coll_{component}_priority"))? {
-            priorities.insert(component, priority);
-        }
-    }
-    Ok(priorities)
+    let priority = |component: Component| {
+        let priority = tools.int(&format!("coll_{component}_priority")).transpose()?;
+        Some(priority.map(|priority| (component, priority)))
+    };
+    competitor::components().chain(others).filter_map(priority).collect()
 }
 
 /// The eager limits of the transports that messages may use; unreadable ones stay unknown, since no measurement needs

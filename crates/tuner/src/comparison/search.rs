@@ -151,17 +151,14 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combination of the values that are faster alone.
     fn combine(&self, factors: &[Factor]) -> Settings {
-        let mut base = Settings::new();
-        for factor in factors {
-            let scored = factor.values.iter().filter_map(|value| {
-                let score = self.score(&set(&Settings::new(), factor, Some(value)))?;
-                (score > 0.0).then_some((score, value))
-            });
-            if let Some((_, best)) = scored.max_by(|one, other| one.0.total_cmp(&other.0)) {
-                base = set(&base, factor, Some(best));
-            }
-        }
-        base
+        let best = |factor: &Factor| {
+            let alone = |value| self.score(&set(&Settings::new(), factor, Some(value)));
+            let scored = factor.values.iter().filter_map(|value| Some((alone(value)?, value)));
+            let faster = scored.filter(|(score, _)| *score > 0.0);
+            let (_, best) = faster.max_by(|one, other| one.0.total_cmp(&other.0))?;
+            Some((factor.name.clone(), best.clone()))
+        };
+        factors.iter().filter_map(best).collect()
     }
 
     /// The combinations that differ from the best one in one setting, at first from the default: those without one of its
