@@ -77,17 +77,12 @@ fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<Layout
 /// the effect of a rule there is unknown.
 pub(crate) fn together(layouts: &[LayoutVerdicts<'_>], terms: &Terms<'_>) -> (Vec<JudgedCell>, usize) {
     let all: BTreeSet<Cell> = layouts.iter().flat_map(|layout| layout.cells.keys().copied()).collect();
-    let found: Vec<Option<JudgedCell>> = all
-        .iter()
-        .map(|cell| {
-            let views = views(layouts, *cell)?;
-            match &views[..] {
-                [] => None,
-                [alone] => Some(alone.cell.clone()),
-                views => Some(of_views(views, terms)),
-            }
-        })
-        .collect();
+    let decide = |cell: &Cell| match &views(layouts, *cell)?[..] {
+        [] => None,
+        [alone] => Some(alone.cell.clone()),
+        views => Some(of_views(views, terms)),
+    };
+    let found: Vec<Option<JudgedCell>> = all.iter().map(decide).collect();
     let lacking = found.iter().filter(|cell| cell.is_none()).count();
     let mut cells: Vec<JudgedCell> = found.into_iter().flatten().collect();
     decide_again(&mut cells, terms.criteria, |_| ());
@@ -102,12 +97,8 @@ fn of_views(views: &[LayoutView<'_>], terms: &Terms<'_>) -> JudgedCell {
     for (candidate, why) in views.iter().flat_map(|view| &view.cell.disqualified) {
         disqualified.entry(*candidate).or_insert_with(|| why.clone());
     }
-    JudgedCell {
-        cell: views[0].cell.cell,
-        points,
-        disqualified: disqualified.into_iter().collect(),
-        verdict: Verdict::Keep { why: KeepReason::NothingTimed },
-    }
+    let (cell, verdict) = (views[0].cell.cell, Verdict::Keep { why: KeepReason::NothingTimed });
+    JudgedCell { cell, points, disqualified: disqualified.into_iter().collect(), verdict }
 }
 
 impl LayoutView<'_> {

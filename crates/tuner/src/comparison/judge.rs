@@ -166,9 +166,7 @@ pub(super) fn judge(
             Some(low) if low >= 1.0 - ALARM * max_loss && class_low.is_some_and(|low| low >= limit) => Guard::Passed,
             _ => Guard::Undecided,
         };
-        let verdict = decide(speedup, q_value, criteria);
-        let pairs = logs.len() as u32;
-        let demand = asked[at];
+        let (verdict, demand, pairs) = (decide(speedup, q_value, criteria), asked[at], logs.len() as u32);
         results.push(SubjectResult { subject, demand, without, with, speedup, q_value, verdict, guard, pairs });
     }
     results
