@@ -22,7 +22,7 @@ pub(crate) fn verdict<'a>(
     let is_gone = |it: &ValidatedCell| is_gone(it, facts(it.cell)) && (!it.is_ruled() || removed(it.cell));
     let mut comparisons: Vec<Validation> = Vec::new();
     for (stage, found) in evidence {
-        let part = about(found, &facts, &is_gone);
+        let part = about(found, &facts, is_gone);
         match comparisons.last_mut().filter(|_| stage.is_again()) {
             Some(before) => add_stretch(&mut before.round, &part.round, found.criteria),
             None => comparisons.push(part),
@@ -32,7 +32,7 @@ pub(crate) fn verdict<'a>(
         later.complete_from(&before);
         later
     })?;
-    mark_removed(&mut found, &facts, &is_gone);
+    mark_removed(&mut found, &facts, is_gone);
     Some(found)
 }
 
