@@ -8,7 +8,7 @@ use collrules_record::policy::{Assumptions, Policy};
 use collrules_record::rundir::{self, RunDir};
 use collrules_rules::Release;
 use collrules_workflow::analyze::{Source, TABLE_RELEASE};
-use collrules_workflow::{WorkflowError, publish};
+use collrules_workflow::{WorkflowError, campaign, publish};
 
 use super::lab::import::ReadingOptions;
 use super::summary;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Analyze) -> Result<(), WorkflowError> {
 fn target(args: &Analyze, run: Option<RunDir>) -> Result<RunDir, WorkflowError> {
     match (&args.out, run) {
         (Some(out), _) => {
-            publish::refuse_unnameable(out)?;
+            campaign::refuse_unnameable(out)?;
             Ok(RunDir::prepare_derived(out)?)
         }
         (None, Some(run)) if !run.file(rundir::FINDINGS).exists() => Ok(run),

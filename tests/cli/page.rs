@@ -11,9 +11,12 @@ use collrules_record::proof::ShownProof;
 use collrules_record::remark::Remark;
 use collrules_record::state::{Evidence, Step, StepRecord, TuningState};
 use collrules_record::units::{Bytes, Seconds};
-use collrules_record::validation::{FORMAT, FailedCell, Outcome, Round, ValidatedCell, Validation, ValidationCriteria};
+use collrules_record::validation::{
+    FORMAT, FailedCell, Outcome, RevertedRange, Round, ValidatedCell, Validation, ValidationCriteria,
+};
 use collrules_record::{Candidate, Estimate, HanRule, RunDir};
 use collrules_rules::Choice;
+use collrules_rules::hazard::RankRange;
 
 use crate::large;
 use crate::made_once::TUNED;
@@ -269,7 +272,10 @@ fn a_validation_is_shown_with_what_was_removed() {
     };
     let evidence = Some(Evidence { at: String::new(), base: Default::default(), found: validation });
     let step = StepRecord { evidence, ..Step::Compare(Stage::Rules, None).into() };
-    let state = TuningState { steps: vec![step], ..TuningState::default() };
+    let first = u64::from(slower.ranks.0);
+    let ranks = RankRange { first, end: Some(first + 1) };
+    let reverted = vec![RevertedRange { collective: slower.collective, ranks, lookup: (0, None) }];
+    let state = TuningState { steps: vec![step], reverted, ..TuningState::default() };
     RunDir::open(&run).unwrap().write_state(&state).unwrap();
     let markdown = collrules("report --format md", &run).exits(0).stdout;
     let count = findings.cells.len() - 1;

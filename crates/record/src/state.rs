@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::comparison::Stage;
 use crate::file::FormatVersion;
+use crate::manifest::now;
 use crate::options::Budget;
 use crate::placement::Layout;
 use crate::settings::{Settings, SettingsFindings};
@@ -85,6 +86,13 @@ impl From<Step> for StepRecord {
     }
 }
 
+impl StepRecord {
+    /// A comparison of rules over a base, which ends now.
+    pub fn compared(step: Step, base: Settings, found: Validation) -> Self {
+        Self { evidence: Some(Evidence { at: now(), base, found }), ..step.into() }
+    }
+}
+
 impl TuningState {
     /// Returns true if a step ended: a comparison for the rules that were decided last, others with the last budget.
     pub fn has(&self, step: Step) -> bool {
@@ -143,6 +151,16 @@ impl TuningState {
             }
             _ => None,
         })
+    }
+
+    /// Goes on with more time: what was undecided is decided again, in a step that begins with this record, and what was shown
+    /// stays.
+    pub fn reopen(&mut self, begun: StepRecord) {
+        self.reverted.clear();
+        self.carried.clear();
+        self.withdrawn.clear();
+        self.settings = self.settings.take().filter(|found| found.chosen.is_some());
+        self.steps.push(begun);
     }
 
     /// Ends a step, which may have shown something.

@@ -5,17 +5,14 @@ use std::path::Path;
 
 use collrules_import::{self as import, Import, ImportFormat, Importer};
 use collrules_record::conduct::list_conducts;
-use collrules_record::criteria::Criteria;
 use collrules_record::estimate::mean;
-use collrules_record::findings::{CellFinding, Findings};
+use collrules_record::findings::CellFinding;
 use collrules_record::plan::CellPlan;
-use collrules_record::policy::Assumptions;
-use collrules_record::remark::{Remark, UnmeasuredRange};
-use collrules_record::rundir::RunDir;
+use collrules_record::remark::UnmeasuredRange;
+use collrules_record::rundir::SamplesText;
 use collrules_record::sample::TableTiming;
-use collrules_record::units::Seconds;
 use collrules_record::validation::RevertedRange;
-use collrules_record::{Cell, Manifest, Plan, Policy};
+use collrules_record::{Assumptions, Cell, Criteria, Findings, Manifest, Plan, Policy, Remark, RunDir, Seconds};
 use collrules_rules::Release;
 use collrules_runner::grid::known_release;
 use collrules_runner::schedule::Costs;
@@ -24,7 +21,7 @@ use collrules_tuner::{Laid, Observations, TunerError};
 use crate::error::WorkflowError;
 use crate::refine::unreached;
 use crate::session::Session;
-use crate::{clock, layouts, remarks, running, state};
+use crate::{layouts, remarks, running, tuning};
 
 /// Default release of foreign timings.
 pub const TABLE_RELEASE: Release = Release::V5_0;
@@ -64,7 +61,11 @@ impl Source {
     pub fn of_run(path: &Path, session: &mut Session<'_>) -> Result<(Self, RunDir), WorkflowError> {
         let run = RunDir::open(path)?;
         let source = match import::open(&run)? {
-            None => Self::of_measured(&run, run.manifest()?, session)?,
+            None => {
+                let manifest = run.manifest()?;
+                let release = known_release(&manifest.survey)?;
+                Self::of_measured(&run, manifest, release, run.samples()?, session)?
+            }
             Some((manifest, report)) => {
                 let name = run.path().display().to_string();
                 let observations = Observations::from_samples_of(&run.samples()?.text, manifest.statistic)
@@ -79,24 +80,25 @@ impl Source {
     pub(crate) fn of_measured(
         run: &RunDir,
         manifest: Manifest,
+        release: Release,
+        samples: SamplesText,
         session: &mut Session<'_>,
     ) -> Result<Self, WorkflowError> {
-        let samples = run.samples()?;
         if samples.torn {
             session.say("left out the last line of the samples: it is incomplete");
         }
         let name = run.path().display().to_string();
         let (observations, under_rules) = Observations::from_samples(&samples.text)
             .map(Observations::apart_from_rules)
-            .map_err(|cause| untimed(run, WorkflowError::analysis(&name)(cause)))?;
+            .map_err(|cause| untimed(run, &name, cause))?;
         let mut others = Vec::new();
         for other in run.layouts()? {
-            others.push(Self::of_measured(&other, other.manifest()?, session)?);
+            others.push(Self::of_measured(&other, other.manifest()?, release, other.samples()?, session)?);
         }
         Ok(Self {
             observations: observations.expecting(manifest.plan.launches),
             under_rules,
-            release: known_release(&manifest.survey)?,
+            release,
             clock_step: manifest.survey.clock_step,
             measured: Some((run.clone(), manifest)),
             others,
@@ -164,7 +166,7 @@ impl Source {
 
     /// Decides on the timings. Ranges that comparisons of a run reverted to the builtin stay reverted.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
-        let state = self.run().map(state::read).transpose()?;
+        let state = self.run().map(tuning::read_state).transpose()?;
         self.decide_reverting(criteria, policy, &state.map(|state| state.reverted).unwrap_or_default())
     }
 
@@ -195,7 +197,7 @@ impl Source {
         // Layouts that a file can distinguish need not share rules.
         let analyze = |own: Laid<'_>, others: &[Laid<'_>]| {
             let analyzed = collrules_tuner::analyze_among(own, others, release, criteria, policy, reverted);
-            analyzed.map_err(|cause| untimed(run, WorkflowError::analysis(own.run)(cause)))
+            analyzed.map_err(|cause| untimed(run, own.run, cause))
         };
         let (mut findings, freed) = if release.tells_distributions() {
             let (mut findings, freed) = analyze(own, &[])?;
@@ -214,10 +216,7 @@ impl Source {
         findings.remarks.extend(not_measured(&manifest.plan, &findings));
         findings.remarks.extend((!findings.layouts.is_empty()).then_some(Remark::Layouts));
         findings.remarks.extend((!reverted.is_empty()).then(|| Remark::Reverted(reverted.to_vec())));
-        findings.remarks.extend(remarks::of_rules(&findings));
-        findings.remarks.extend(remarks::of_run(manifest));
-        findings.remarks.extend(clock::under_resolution(&findings));
-        findings.remarks.extend(clock::of_clock(&run.clock()?));
+        findings.remarks.extend(remarks::of_run(manifest, &findings, &run.clock()?));
         Ok(findings)
     }
 }
@@ -251,14 +250,11 @@ fn not_measured(plan: &Plan, findings: &Findings) -> Option<Remark> {
     (missing > 0).then_some(Remark::NotMeasured { missing, untimed, planned, ranges })
 }
 
-/// Replaces the error by the reason why nothing was timed, if the clock file has one.
-fn untimed(run: &RunDir, error: WorkflowError) -> WorkflowError {
-    match &error {
-        WorkflowError::Analysis { source_name, cause: cause @ TunerError::NoSamples { .. } } => {
-            let late = run.clock().ok().and_then(|lines| clock::too_late(&lines));
-            let said = late.map(|late| WorkflowError::Input(format!("{source_name}: {cause}: {late}")));
-            said.unwrap_or(error)
-        }
-        _ => error,
+/// The error of an analysis, with the reason why nothing was timed if the clock file has one.
+fn untimed(run: &RunDir, source_name: &str, cause: TunerError) -> WorkflowError {
+    let is_untimed = matches!(cause, TunerError::NoSamples { .. });
+    match run.clock().ok().filter(|_| is_untimed).and_then(|lines| remarks::too_late(&lines)) {
+        Some(late) => WorkflowError::Input(format!("{source_name}: {cause}: {late}")),
+        None => WorkflowError::Analysis { source_name: source_name.to_owned(), cause },
     }
 }

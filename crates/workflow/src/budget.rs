@@ -2,12 +2,10 @@
 //! budget: the command ends, with results and proof, before the job does.
 
 use collrules_record::allocation::Allocation;
-use collrules_record::comparison::Stage;
-use collrules_record::experiment::Experiment;
 use collrules_record::options::{Budget, Jobs, Scenario, Simulated, TuneOptions};
-use collrules_record::state::{Step, StepRecord, TuningState};
-use collrules_record::units::Seconds;
+use collrules_record::state::StepRecord;
 use collrules_record::values::REST;
+use collrules_record::{Experiment, Seconds, Stage, Step, TuningState};
 use collrules_runner::backend::silence_within;
 use collrules_runner::job_clock::JobClock;
 
@@ -246,8 +244,9 @@ impl Clock {
 
     /// Adds the time of earlier sessions, beyond these seconds that a batch job cut off the budget.
     pub(crate) fn add_earlier(&mut self, state: &TuningState, cut: f64) {
-        self.before = (state.spent(|_| true) - cut).max(0.0);
-        self.apart = state.spent(is_apart).min(self.before);
+        let before = (state.spent(|_| true) - cut).max(0.0);
+        self.before += before;
+        self.apart += state.spent(is_apart).min(before);
     }
 
     /// Time so far.

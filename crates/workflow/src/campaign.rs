@@ -1,16 +1,17 @@
 //! The run directory of measurements: begun or resumed, one plan after another. This is the only measuring loop:
 //! tuning, refinement, validation and studies differ only in their plans.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use collrules_record::experiment::Experiment;
 use collrules_record::manifest::{self, Manifest};
 use collrules_record::options::{Request, SystemOptions, TuneOptions};
 use collrules_record::plan::{Separate, Skipped};
-use collrules_record::rundir::{self, ComparisonLog, RunDir, RunLog};
+use collrules_record::rundir::{self, ComparisonLog, RunLog};
 use collrules_record::values::REST;
-use collrules_record::{Layout, Plan};
+use collrules_record::{Experiment, Layout, Plan, RunDir};
+use collrules_rules::deploy::JobSettings;
 use collrules_rules::words::counted;
 use collrules_runner::campaign::{self, StopConditions, Tally};
 use collrules_runner::separate;
@@ -19,7 +20,7 @@ use crate::budget::{Clock, Shares, TimeLeft};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 use crate::start::{self, Started};
-use crate::{budget, plan, publish, resume, running, settings};
+use crate::{budget, plan, resume, running, settings};
 
 /// An experiment to measure, with its directory.
 #[derive(Clone, Debug)]
@@ -55,12 +56,28 @@ impl Begin {
 
     /// Returns the error with the reason why no rules are made.
     pub fn refuse_tuning(&self) -> WorkflowError {
-        let (RunPlace::New(path) | RunPlace::NewInBestLayout(path) | RunPlace::Resumed(path)) = &self.place;
         WorkflowError::Usage(format!(
             "{} is not a tuning: {} resumes it, and `collrules analyze {0}` makes rules from its samples",
-            path.display(),
-            self.request.resume(path),
+            self.path().display(),
+            self.request.resume(self.path()),
         ))
+    }
+
+    /// The directory.
+    fn path(&self) -> &Path {
+        let (RunPlace::New(path) | RunPlace::NewInBestLayout(path) | RunPlace::Resumed(path)) = &self.place;
+        path
+    }
+
+    /// Locks a run to resume: two jobs at once would disturb each other. None for a new one.
+    fn hold(&self) -> Result<Option<(RunDir, RunLog)>, WorkflowError> {
+        let RunPlace::Resumed(path) = &self.place else {
+            return refuse_unnameable(self.path()).map(|()| None);
+        };
+        let run = RunDir::open(path)?;
+        resume::refuse_merged(&run, &run.manifest()?)?;
+        let log = run.log()?;
+        Ok(Some((run, log)))
     }
 
     /// A recorded run, with its experiment as begun.
@@ -84,9 +101,9 @@ pub struct Measurement {
     pub(crate) clock: Clock,
     /// The directory, locked by the log.
     pub run: RunDir,
-    log: RunLog,
+    pub(crate) log: RunLog,
     /// Planned launches so far.
-    planned: u32,
+    pub(crate) planned: u32,
     /// Plans of further rounds, the stored ones first.
     pub(crate) further: Vec<Plan>,
     /// Number of further rounds that were measured since the command began.
@@ -97,11 +114,6 @@ impl Measurement {
     /// The time that the next steps may take.
     pub(crate) fn time(&self) -> TimeLeft<'_> {
         TimeLeft { shares: Shares::new(&self.experiment, self.started.startup), clock: &self.clock }
-    }
-
-    /// Planned launches so far.
-    pub(crate) fn planned(&self) -> u32 {
-        self.planned
     }
 
     /// Launches so far that measured or compared.
@@ -228,9 +240,20 @@ pub fn measure(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, 
     Ok(measured)
 }
 
+/// Refuses a directory whose path settings cannot contain.
+pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
+    let rules = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()).join(rundir::RULES);
+    let Some(rules) = rules.to_str() else {
+        let shown = directory.display();
+        return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a rules file in it")));
+    };
+    let settings = JobSettings::new(Some(rules.to_owned()), None, BTreeMap::new());
+    settings.mca_params().map(drop).map_err(WorkflowError::Settings)
+}
+
 /// Surveys a system, before the experiment is known.
 pub fn survey(system: &SystemOptions, out: &Path, session: &mut Session<'_>) -> Result<Started, WorkflowError> {
-    publish::refuse_unnameable(out)?;
+    refuse_unnameable(out)?;
     Ok(session.start(system)?)
 }
 
@@ -269,12 +292,11 @@ fn elsewhere(
 
 /// Begins a run or resumes one, without measuring.
 pub fn prepare(begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    let measured = match &begin.place {
-        RunPlace::Resumed(run) => resumed(run, &begin.experiment, session)?,
-        RunPlace::New(out) | RunPlace::NewInBestLayout(out) => {
-            let started = survey(&begin.experiment.system, out, session)?;
-            new(started, begin, out, session)?
-        }
+    let held = begin.hold()?;
+    let started = session.start(&begin.experiment.system)?;
+    let measured = match held {
+        Some(held) => resumed(held, started, &begin.experiment, session)?,
+        None => new(started, begin, session)?,
     };
     open(measured, session)
 }
@@ -288,7 +310,7 @@ pub fn prepare_on(
     session: &mut Session<'_>,
 ) -> Result<Measurement, WorkflowError> {
     let begin = Begin { experiment, request, place: RunPlace::New(out.to_owned()) };
-    open(new(started, &begin, out, session)?, session)
+    open(new(started, &begin, session)?, session)
 }
 
 /// Prepares a run for measuring: finds the components that handle the calls.
@@ -323,12 +345,7 @@ fn fit_allocation(
     Ok(Experiment { budget, searches, ..experiment.clone() })
 }
 
-fn new(
-    mut started: Started,
-    begin: &Begin,
-    out: &Path,
-    session: &mut Session<'_>,
-) -> Result<Measurement, WorkflowError> {
+fn new(mut started: Started, begin: &Begin, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
     // Settings that cannot be set are refused before anything is measured.
     if let Request::Tune(options) = &begin.request
         && !options.settings.requests.is_empty()
@@ -358,21 +375,20 @@ fn new(
     }
     remarks_on(&plan).iter().for_each(|line| session.say(line));
     let manifest = manifest(request, experiment.clone(), &started, &plan, session.command.clone());
-    let run = RunDir::create(out, &manifest)?;
+    let run = RunDir::create(begin.path(), &manifest)?;
     let (log, clock) = (run.log()?, Clock::new(&started));
     let (resumed, planned, further, rounds) = (false, 0, Vec::new(), 0);
     Ok(Measurement { started, manifest, experiment, resumed, clock, run, log, planned, further, rounds })
 }
 
-fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>) -> Result<Measurement, WorkflowError> {
-    // Locked before anything is started: two jobs at once would disturb each other.
-    let run = RunDir::open(directory)?;
-    resume::refuse_merged(&run, &run.manifest()?)?;
-    let log = run.log()?;
+fn resumed(
+    (run, log): (RunDir, RunLog),
+    mut started: Started,
+    experiment: &Experiment,
+    session: &mut Session<'_>,
+) -> Result<Measurement, WorkflowError> {
     let mut manifest = run.manifest()?;
-    let mut started = session.start(&experiment.system)?;
-    let left_out = resume::left_out(&manifest, &started);
-    started.backend.leave_out(&left_out);
+    let left_out = resume::leave_out(&manifest, &mut started);
     started.pins.extend(left_out);
     let now = self::manifest(manifest.request.clone(), experiment.clone(), &started, &manifest.plan, Vec::new());
     resume::refuse_other_system(&run, &manifest, &now)?.iter().for_each(|remark| session.say(remark));
@@ -380,9 +396,6 @@ fn resumed(directory: &Path, experiment: &Experiment, session: &mut Session<'_>)
         manifest.allocations.push(allocation.clone());
         run.write_manifest(&manifest)?;
     }
-    // Assumptions may be changed.
-    manifest.plan.schedule.assumptions = experiment.assumptions;
-    manifest.plan.sort_groups();
     // This job may be shorter than the first one of the run.
     let experiment = fit_allocation(experiment, &manifest.request, &mut started, session)?;
     let further = run.refinements()?;
@@ -397,14 +410,13 @@ fn find_components(measured: &mut Measurement, session: &mut Session<'_>) -> Res
     // If algorithms are named, no others are wanted.
     let with_han =
         |collective| grid.alternatives.have_rules() && grid.only.iter().all(|(named, _)| *named != collective);
-    let Started { backend, survey, release, pins, .. } = started;
-    let left_out = running::find(backend.as_mut(), run, &mut manifest.plan, survey, *release, session)?;
+    let left_out = running::find(started, run, &mut manifest.plan, session)?;
     if !left_out.is_empty() {
-        pins.extend(left_out.clone());
+        started.pins.extend(left_out.clone());
         manifest.pins.extend(left_out);
-        manifest.launcher = backend.launcher(&manifest.plan);
+        manifest.launcher = started.backend.launcher(&manifest.plan);
     }
-    running::add_han(&mut manifest.plan, *release, with_han);
+    running::add_han(&mut manifest.plan, started.release, with_han);
     manifest.plan.sort_groups();
     Ok(run.write_manifest(manifest)?)
 }

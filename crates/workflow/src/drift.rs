@@ -1,28 +1,27 @@
 //! Drift check: times some sizes of a run again in fresh launches without and with its tuning, to see if the default's times
 //! have changed, and if the tuning is still faster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
-use collrules_record::comparison::{ArmLaunch, Stage};
-use collrules_record::condition::Condition;
+use collrules_record::comparison::ArmLaunch;
 use collrules_record::options::{Budget, SystemOptions, TimingOptions};
-use collrules_record::pattern::ArmSubject;
-use collrules_record::rundir::{self, ComparisonLog, RunDir};
-use collrules_record::settings::Settings;
-use collrules_record::validation::ValidationCriteria;
+use collrules_record::rundir::{self, ComparisonLog};
+use collrules_record::validation::{Round, ValidationCriteria};
 use collrules_record::values::{MOST_LAUNCHES, budget, percent};
-use collrules_record::{Cell, Manifest, Placement, Plan, Ranks, Seconds, manifest};
+use collrules_record::{
+    ArmSubject, Cell, Condition, Criteria, Manifest, Placement, Plan, Ranks, RunDir, Seconds, Settings, Stage, manifest,
+};
 use collrules_report::changes::describe_limitation;
 use collrules_tuner::comparison::{Comparison, Looks, compare};
-use collrules_tuner::drift::{SHARE, changes, choose_anchors, default_times};
+use collrules_tuner::drift::{DefaultTimes, SHARE, changes, choose_anchors, default_times};
 use collrules_tuner::results::comparison::differences;
 use collrules_tuner::results::drift::{DRIFT, Drift, DriftCriteria, FORMAT};
 use collrules_tuner::results::limitation::Limitation;
 use collrules_tuner::validation::describe_round;
 
-use crate::comparison::{Arms, JobLauncher, loop_schedule};
+use crate::comparison::{ArmJobs, Arms, JobLauncher, loop_schedule};
 use crate::error::WorkflowError;
 use crate::publish::Published;
 use crate::session::{Event, Session};
@@ -83,115 +82,163 @@ pub fn drift(
     let published = Published::open(run)?;
     let run = published.run.clone();
     let shown = run.path().display();
-    let unknown = || {
-        WorkflowError::Input(format!(
-            "{shown} was not measured by collrules: only runs of collrules can be checked for drift"
-        ))
-    };
-    let before = published.manifest.clone().ok_or_else(unknown)?;
-    let experiment = &before.experiment;
-    let layout = experiment.system.layout;
-    if options.system.layout != layout {
-        return Err(WorkflowError::usage(format!(
-            "{shown} was measured with --layout {layout}, and other ranks of a machine have other times: leave out --layout"
-        )));
-    }
-    let log = ComparisonLog::open(&run)?;
+    let before = refuse_unknown(&published, options)?;
     let mut started = session.start(&options.system)?;
     let budget = budget::limit(options.budget, &mut started, session)?;
     refuse_other(&run, &before, &started)?;
-    let left_out = resume::left_out(&before, &started);
-    started.backend.leave_out(&left_out);
+    resume::leave_out(&before, &mut started);
     // Settings act on calls from programs' buffers, wherever these begin.
-    let condition = if published.has_settings() { Condition::UNALIGNED } else { experiment.condition };
-    let of_validation = |launch: &&ArmLaunch| matches!(launch.stage, Stage::Validation(_));
-    let is_tuned = log.launches().iter().any(|launch| !launch.stage.is_search() && !of_validation(&launch));
-    let last = published.last_validation();
-    // Those of one day: validations may be of another, or of another layout or version.
-    let is_then = |launch: &&ArmLaunch| if is_tuned { !of_validation(launch) } else { Some(launch.stage) == last };
-    let then = default_times(log.launches().iter().filter(is_then), condition);
+    let condition = if published.has_settings() { Condition::UNALIGNED } else { before.experiment.condition };
+    let then = times_of_tuning(&published, condition)?;
     let job = published.switch().by_name();
     if job.is_empty() {
         return Err(WorkflowError::Input(format!("{shown} leaves everything to the default: no tuning can lose")));
     }
-    let criteria = DriftCriteria {
-        min_change: options.min_change,
-        min_difference: published.findings.criteria.min_gain,
-        error_rate: options.error_rate,
-        level: published.findings.criteria.level,
-    };
+    let Criteria { min_gain: min_difference, level, .. } = published.findings.criteria;
+    let (min_change, error_rate) = (options.min_change, options.error_rate);
+    let criteria = DriftCriteria { min_change, min_difference, error_rate, level };
     let subject = ValidationSubject::of_run(published, &started);
-    let mut obstacles = Vec::new();
-    let fitting = fitting_ranks(&before, &started, &mut obstacles);
-    let is_known = |cell: &Cell| fitting.contains(&cell.ranks) && then[cell].len() >= LEAST_LAUNCHES;
-    let known: BTreeSet<Cell> = then.keys().copied().filter(is_known).collect();
-    let anchors = choose_anchors(known, options.cells as usize, |cell| subject.is_ruled(cell));
-    if anchors.is_empty() {
-        let why = "nothing of it can be timed again here: this needs two launches in which it was compared with the \
-                   default (`collrules validate` compares it)";
-        let all = std::iter::once(format!("{shown}: {why}")).chain(obstacles.iter().map(describe_limitation));
-        return Err(WorkflowError::Input(all.collect::<Vec<_>>().join("\n  ")));
-    }
-    let place = out.map_or_else(|| rundir::unused(run.path(), &format!("drift-{}", manifest::stamp())), Path::to_owned);
-    let home = RunDir::prepare_derived(place)?;
-    let mut own = ComparisonLog::open(&home)?;
-    if !own.is_empty() {
-        return Err(WorkflowError::Occupied(format!("{} holds another comparison", home.path().display())));
-    }
+    let (anchors, obstacles) = choose(&before, &started, &then, options.cells as usize, |cell| subject.is_ruled(cell))
+        .map_err(|why| WorkflowError::Input(format!("{shown}: {why}")))?;
+    let unused = || rundir::unused(run.path(), &format!("drift-{}", manifest::stamp()));
+    let home = RunDir::prepare_derived(out.map_or_else(unused, Path::to_owned))?;
     started.backend.use_scratch(home.path());
     tuning::pin_files(&run, &subject.tuning)?;
-    let (launches, jobs) = (options.launches, 2 * options.launches);
-    let limit = budget.map(|budget| (budget.0 - began.elapsed().as_secs_f64()).max(0.0));
-    let launch = limit.map(|limit| Seconds((limit / f64::from(jobs) - started.startup.0).max(0.0)));
-    let timing = TimingOptions { calls: None, ..experiment.timing };
+    let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
     let now = now(&anchors, &before, &started, session);
-    session.tell(Event::Comparing { home: &home, cells: anchors.len(), pairs: launches, limit: limit.map(Seconds) });
-    let mut arms = Arms::default();
-    let arm = arms.add(job)?;
-    let base = Settings::new();
-    let schedule = loop_schedule(&timing, started.startup, launch);
-    let backend = started.backend.as_mut();
-    let mut launcher =
-        JobLauncher::new(backend, now.plan.ranks, &now.plan.placement, schedule, options.seed, &mut own, session);
-    launcher.arms = arms;
-    launcher.subjects = anchors.iter().map(|cell| ArmSubject::Call(*cell, condition)).collect();
-    launcher.call_times = anchors.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect();
-    launcher.arrivals.clone_from(&before.plan.arrivals);
-    launcher.middle = subject.middle().unwrap_or_default();
-    launcher.limit_to(limit, LEAST_LAUNCHES as u32);
-    let comparison = Comparison {
-        criteria: ValidationCriteria {
-            min_difference: criteria.min_difference,
-            error_rate: SHARE * criteria.error_rate,
-            level: criteria.level,
-            clock_step: started.survey.clock_step,
-            ..ValidationCriteria::default()
-        },
-        max_loss: criteria.min_difference,
-        looks: Looks::between(launches, launches),
-        ..Comparison::new(Stage::Drift, &base, std::slice::from_ref(&arm))
-    };
-    let compared = compare(&comparison, &mut launcher)?;
-    let (points, together) = changes(&then, &default_times(own.launches(), condition), criteria);
-    let tuning = describe_round(&compared, &arm, (condition, criteria.min_difference), |cell| subject.known(cell));
+    let again = Anchors { cells: anchors, condition, subject, now };
+    let (tuning, failed) = again.launch(job, &home, (options, criteria, limit), &mut started, session)?;
+    let times = default_times(ComparisonLog::open(&home)?.launches(), condition);
+    let (points, together) = changes(&then, &times, criteria);
     let drift = Drift {
         format: FORMAT,
         run: shown.to_string(),
         measured: before.started.clone(),
-        repeated: now.started.clone(),
+        repeated: again.now.started.clone(),
         version: started.survey.version,
-        differences: differences(&before, &now),
+        differences: differences(&before, &again.now),
         obstacles,
         doubts_then: quality::doubts(&run.clock().unwrap_or_default(), None),
         doubts_now: quality::of_round(&tuning),
         criteria,
         points,
         together,
-        failed: compared.failed.get(&arm).map(|failure| failure.why.clone()),
+        failed,
         tuning,
     };
     home.write_json(DRIFT, &drift)?;
     Ok(Repeated { drift, home })
+}
+
+/// The manifest of a run that can be timed again; refuses others.
+fn refuse_unknown(published: &Published, options: &Drifting) -> Result<Manifest, WorkflowError> {
+    let shown = published.run.path().display();
+    let Some(before) = published.manifest.clone() else {
+        return Err(WorkflowError::Input(format!(
+            "{shown} was not measured by collrules: only runs of collrules can be checked for drift"
+        )));
+    };
+    let layout = before.experiment.system.layout;
+    if options.system.layout != layout {
+        return Err(WorkflowError::usage(format!(
+            "{shown} was measured with --layout {layout}, and other ranks of a machine have other times: leave out --layout"
+        )));
+    }
+    Ok(before)
+}
+
+/// Times of the default in the launches of a tuning, or in those of its last validation: validations may be of another day, layout
+/// or version.
+fn times_of_tuning(published: &Published, condition: Condition) -> Result<DefaultTimes, WorkflowError> {
+    let log = ComparisonLog::open(&published.run)?;
+    let of_validation = |launch: &&ArmLaunch| matches!(launch.stage, Stage::Validation(_));
+    let is_tuned = log.launches().iter().any(|launch| !launch.stage.is_search() && !of_validation(&launch));
+    let last = published.last_validation();
+    let is_then = |launch: &&ArmLaunch| if is_tuned { !of_validation(launch) } else { Some(launch.stage) == last };
+    Ok(default_times(log.launches().iter().filter(is_then), condition))
+}
+
+/// The sizes to time again, those with a rule first, and why others cannot be; the error if there are none.
+fn choose(
+    before: &Manifest,
+    started: &Started,
+    then: &DefaultTimes,
+    cells: usize,
+    is_ruled: impl Fn(Cell) -> bool,
+) -> Result<(BTreeSet<Cell>, Vec<Limitation>), String> {
+    let (fitting, obstacles) = fitting_ranks(before, started);
+    let is_known =
+        |(cell, times): &(&Cell, &_)| fitting.contains(&cell.ranks) && BTreeMap::len(times) >= LEAST_LAUNCHES;
+    let known = then.iter().filter(is_known).map(|(cell, _)| *cell).collect();
+    let anchors = choose_anchors(known, cells, is_ruled);
+    if anchors.is_empty() {
+        let why = "nothing of it can be timed again here: this needs two launches in which it was compared with the \
+                   default (`collrules validate` compares it)";
+        let all = std::iter::once(why.to_owned()).chain(obstacles.iter().map(describe_limitation));
+        return Err(all.collect::<Vec<_>>().join("\n  "));
+    }
+    Ok((anchors, obstacles))
+}
+
+/// Sizes to time again.
+struct Anchors {
+    cells: BTreeSet<Cell>,
+    condition: Condition,
+    /// The tuning without settings.
+    subject: ValidationSubject,
+    /// The manifest of today.
+    now: Manifest,
+}
+
+impl Anchors {
+    /// Launches jobs of the default and of the tuning. Returns the result of the tuning, and why its jobs failed.
+    fn launch(
+        &self,
+        job: Settings,
+        home: &RunDir,
+        (options, criteria, limit): (&Drifting, DriftCriteria, Budget),
+        started: &mut Started,
+        session: &mut Session<'_>,
+    ) -> Result<(Round, Option<String>), WorkflowError> {
+        let Self { cells, condition, subject, now: Manifest { plan, experiment, .. } } = self;
+        let launches = options.launches;
+        session.tell(Event::Comparing { home, cells: cells.len(), pairs: launches, limit });
+        let launch = |limit: Seconds| Seconds((limit.0 / f64::from(2 * launches) - started.startup.0).max(0.0));
+        let timing = TimingOptions { calls: None, ..experiment.timing };
+        let (base, mut arms) = (Settings::new(), Arms::default());
+        let arm = arms.add(job)?;
+        let jobs = ArmJobs {
+            arms,
+            subjects: cells.iter().map(|cell| ArmSubject::Call(*cell, *condition)).collect(),
+            call_times: cells.iter().filter_map(|cell| Some((*cell, subject.default_time(*cell)?))).collect(),
+            arrivals: plan.arrivals.clone(),
+            ranks: plan.ranks,
+            placement: plan.placement.clone(),
+            schedule: loop_schedule(&timing, started.startup, limit.map(launch)),
+            middle: subject.middle().unwrap_or_default(),
+            seed: options.seed,
+            limit,
+            least: LEAST_LAUNCHES as u32,
+            ..ArmJobs::default()
+        };
+        let comparison = Comparison {
+            criteria: ValidationCriteria {
+                min_difference: criteria.min_difference,
+                error_rate: SHARE * criteria.error_rate,
+                level: criteria.level,
+                clock_step: started.survey.clock_step,
+                ..ValidationCriteria::default()
+            },
+            max_loss: criteria.min_difference,
+            looks: Looks::between(launches, launches),
+            ..Comparison::new(Stage::Drift, &base, std::slice::from_ref(&arm))
+        };
+        let mut log = ComparisonLog::open(home)?;
+        let compared = compare(&comparison, &mut JobLauncher::new(jobs, started.backend.as_mut(), &mut log, session))?;
+        let known = |cell| subject.known(cell);
+        let round = describe_round(&compared, &arm, (*condition, criteria.min_difference), known);
+        Ok((round, compared.failed.get(&arm).map(|failure| failure.why.clone())))
+    }
 }
 
 /// The manifest of today.
@@ -225,12 +272,12 @@ fn refuse_other(run: &RunDir, before: &Manifest, started: &Started) -> Result<()
     )))
 }
 
-/// The communicator sizes that fit here, with unchanged nodes of their ranks.
-fn fitting_ranks(before: &Manifest, started: &Started, obstacles: &mut Vec<Limitation>) -> BTreeSet<Ranks> {
+/// The communicator sizes that fit here, with unchanged nodes of their ranks; and why others do not.
+fn fitting_ranks(before: &Manifest, started: &Started) -> (BTreeSet<Ranks>, Vec<Limitation>) {
     let (slots, hosts) = (started.survey.slots(), &started.survey.hosts);
     let layout = before.plan.placement.layout;
     let all: BTreeSet<Ranks> = before.plan.cells.iter().map(|planned| planned.cell.ranks).collect();
-    let mut fitting = BTreeSet::new();
+    let (mut fitting, mut obstacles) = (BTreeSet::new(), Vec::new());
     for ranks in all {
         let then = before.plan.placement.nodes.get(&ranks);
         if ranks > slots && before.survey.slots() >= ranks {
@@ -241,5 +288,5 @@ fn fitting_ranks(before: &Manifest, started: &Started, obstacles: &mut Vec<Limit
             fitting.insert(ranks);
         }
     }
-    fitting
+    (fitting, obstacles)
 }

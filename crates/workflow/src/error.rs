@@ -3,7 +3,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use collrules_record::rundir::{self, RunDir, RunDirError};
+use collrules_record::RunDir;
+use collrules_record::rundir::{self, RunDirError};
 use collrules_record::tuning::TuningError;
 use collrules_rules::deploy::quoted;
 use collrules_rules::emit::EmitError;

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::comparison::Stage;
-use collrules_record::settings::Settings;
-use collrules_record::validation::{Outcome, RevertedRange, Round, ValidatedCell};
-use collrules_record::{Cell, HanRule, Placement, Ranks, Tuning, Validation, competitor};
+use collrules_record::validation::{Outcome, Round, ValidatedCell};
+use collrules_record::{Cell, HanRule, Placement, Ranks, Settings, Stage, Tuning, Validation, competitor};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, RuleTable};
 use collrules_tuner::validation::{CellFacts, add_stretch};
@@ -77,21 +75,6 @@ fn mark_removed(found: &mut Validation, facts: impl Fn(Cell) -> CellFacts, is_go
 /// Returns true if nothing acts any more on what a rule, or a component that one switched off, acted on.
 fn is_gone(then: &ValidatedCell, now: CellFacts) -> bool {
     !now.is_ruled() && (then.is_ruled() || !then.control && now.control)
-}
-
-/// Rules that are no longer in a tuning, and those that stay without a clear result.
-#[derive(Default)]
-pub(crate) struct Reverted {
-    /// All ranges that comparisons reverted.
-    pub(crate) ranges: Vec<RevertedRange>,
-    /// Sizes without a clear result whose rule stays.
-    pub(crate) carried: Vec<Cell>,
-    /// Sizes whose rule was removed for lack of time alone.
-    pub(crate) withdrawn: Vec<Cell>,
-    /// Sizes whose rule was removed after launches.
-    pub(crate) tried: Vec<Cell>,
-    /// Sizes whose rule was left out without launches.
-    pub(crate) untried: Vec<Cell>,
 }
 
 /// A tuning in force: rules, components and settings that act on calls.

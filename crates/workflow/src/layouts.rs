@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::findings::{CellFinding, CellInLayout, Findings, LaidOut};
-use collrules_record::remark::Remark;
-use collrules_record::{Arrangement, Nodes, Ranks};
+use collrules_record::findings::{CellFinding, CellInLayout, LaidOut};
+use collrules_record::{Arrangement, Findings, Nodes, Ranks, Remark};
 use collrules_rules::table::all_builtin;
 use collrules_rules::{Collective, Distribution, LayoutRules};
 

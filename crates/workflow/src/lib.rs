@@ -10,14 +10,13 @@
 //! | [`budget`] | how long each step may take, within a job of a batch system as well |
 //! | [`plan`] | options and survey to a plan |
 //! | [`campaign`] | the run directory of measurements: begun or resumed, plan after plan |
-//! | [`running`] | the component that runs the measured calls |
+//! | `running` | the component that runs the measured calls |
 //! | [`analyze`] | samples or a table to findings, with remarks on clock, run and rules |
-//! | `state` | steps that ended |
 //! | `evidence` | what launches showed of the rules that there are: the only judge |
 //! | [`publish`] | the only writer of rules, settings and report, and the reader of what was published |
 //! | [`prove`] | proof that a tuning is obeyed, before its files get their names |
 //! | [`tune`] | all steps of a tuning |
-//! | [`tuning`] | the tuning that an analysis decided on, or that lies in a directory |
+//! | [`tuning`] | the tuning that an analysis decided on, or that lies in a directory with the steps that ended |
 //! | `comparison` | fresh launches of arms, from the log if they are there |
 //! | [`validate`] | a rules file against the default in fresh launches, and its repair |
 //! | [`drift`] | some cells of a run measured again |
@@ -25,7 +24,6 @@
 pub mod analyze;
 pub mod budget;
 pub mod campaign;
-mod clock;
 mod comparison;
 mod crashing;
 pub mod drift;
@@ -39,11 +37,10 @@ mod quality;
 pub mod refine;
 mod remarks;
 mod resume;
-pub mod running;
+mod running;
 pub mod session;
 pub mod settings;
 pub mod start;
-mod state;
 pub mod tune;
 pub mod tuning;
 pub mod validate;

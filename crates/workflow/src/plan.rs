@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use collrules_record::condition::{Arrival, ArrivalPattern, BufferUse, find_pattern};
-use collrules_record::experiment::Experiment;
 use collrules_record::options::{SystemOptions, TimingOptions};
 use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::units::{Ranks, Seconds};
-use collrules_record::{Candidate, Cell, Plan, Survey};
+use collrules_record::{Candidate, Cell, Experiment, Plan, Ranks, Seconds, Survey};
 use collrules_rules::Collective;
 use collrules_rules::words::listed;
 use collrules_runner::grid::Planner;

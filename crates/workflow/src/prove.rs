@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use collrules_record::findings::Findings;
 use collrules_record::options::TuneOptions;
 use collrules_record::proof::{ProofFact, ProofLibrary};
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::state::{Step, TuningState};
-use collrules_record::{Cell, Tuning, manifest};
+use collrules_record::{Cell, Findings, RunDir, Step, Tuning, TuningState, manifest, rundir};
 use collrules_runner::proof::{self, Proof};
 use collrules_tuner::prospects::saved_of;
 

@@ -1,20 +1,19 @@
 //! Results of an analysis in a directory: the only writer of these files, and their reader.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::comparison::Stage;
 use collrules_record::conduct::add_trials;
 use collrules_record::experiment::DEFAULT_BUDGET;
-use collrules_record::findings::{self, Findings};
 use collrules_record::options::Request;
 use collrules_record::proof::ProofFact;
-use collrules_record::remark::Remark;
 use collrules_record::rundir::{self, FoundPath, RunDir, RunDirError};
-use collrules_record::settings::{RulesUse, Settings, SettingsFindings};
-use collrules_record::state::{Step, TuningState};
+use collrules_record::settings::{RulesUse, SettingsFindings};
 use collrules_record::validation::RevertedRange;
-use collrules_record::{Cell, Layout, Manifest, Plan, Ranks, Seconds, Tuning, Validation};
+use collrules_record::{
+    Cell, Findings, Layout, Manifest, Plan, Ranks, Remark, Seconds, Settings, Stage, Step, Tuning, TuningState,
+    Validation, findings,
+};
 use collrules_report::gains::Gains;
 use collrules_report::outcome::{TuningVerdict, VerdictWord};
 use collrules_report::remarks::sentences;
@@ -28,7 +27,7 @@ use crate::comparison::CellWeights;
 use crate::error::WorkflowError;
 use crate::evidence::{InForce, carry, verdict};
 use crate::session::Session;
-use crate::{TOOL, quality, state, tuning};
+use crate::{TOOL, quality, tuning};
 
 /// Contents of an analysed directory.
 #[derive(Clone)]
@@ -79,7 +78,7 @@ impl Published {
     /// The analysis of a tuning, whose findings are next to the rules file; none without findings.
     pub fn of_tuning(tuning: &Tuning) -> Result<Option<Self>, WorkflowError> {
         let Some(file) = &tuning.tuned else { return Ok(None) };
-        let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = tuning::directory_of(&file.path);
         let is_named = file.path.file_name().is_some_and(|name| name == rundir::RULES);
         if is_named && directory.join(rundir::FINDINGS).exists() { Self::open(directory).map(Some) } else { Ok(None) }
     }
@@ -114,14 +113,18 @@ impl Published {
             Some(shown) if shown.is_about(&digests) => (shown.shown, Vec::new()),
             shown => (Vec::new(), shown.map(|_| Remark::OtherProof(run.path().to_owned())).into_iter().collect()),
         };
-        let state = state::read(&run)?;
+        let state = tuning::read_state(&run)?;
         let mut published = Self::new(run, findings, manifest, tuning, proof, state)?;
         let is_compared = published.state.evidence(None, &Settings::new()).next().is_some();
         if is_compared && published.validation.is_none() {
             left_out.insert(0, Remark::OtherValidation(published.run.path().to_owned()));
         }
         published.left_out = left_out;
-        published.leave_out_stale();
+        // The comparison of a whole tuning may have had other rules.
+        let digests = published.whole().digests();
+        if let Some(found) = published.settings.as_mut().filter(|found| found.chosen.is_some()) {
+            found.validation = found.validation.take().filter(|validation| validation.digests == digests);
+        }
         Ok(published)
     }
 
@@ -175,7 +178,7 @@ impl Published {
         layout: Option<Layout>,
         base: &Settings,
     ) -> Option<Validation> {
-        let Self { run, findings, state, .. } = self;
+        let Self { findings, state, .. } = self;
         let tuning = self.tuning.as_ref().filter(|tuning| tuning.differs_from(findings).is_none())?;
         let in_force = InForce::new(tuning, &findings.placement);
         let tuned: BTreeSet<Cell> = findings.cells.iter().map(|found| found.cell).collect();
@@ -201,7 +204,7 @@ impl Published {
             now.is_ruled() && !found.round.covers(**cell, now.rule())
         };
         found.round.unreached = ruled.filter(is_open).count();
-        let settings = tuning::as_pinned(run, tuning.clone()).settings().by_name();
+        let settings = self.settings_of(tuning.clone()).by_name();
         let (reverted, withdrawn) = (state.reverted.clone(), state.withdrawn.clone());
         Some(Validation { settings, digests: tuning.digests(), reverted, withdrawn, ..found })
     }
@@ -210,14 +213,6 @@ impl Published {
     fn cells_in(&self, layout: Layout) -> BTreeSet<(Collective, Ranks)> {
         let own = self.layouts.iter().filter(|(_, plan)| plan.placement.layout == layout);
         own.flat_map(|(_, plan)| &plan.cells).map(|planned| (planned.cell.collective, planned.cell.ranks)).collect()
-    }
-
-    /// Leaves out the comparison of a whole tuning that had other rules.
-    fn leave_out_stale(&mut self) {
-        let digests = self.whole().digests();
-        if let Some(found) = self.settings.as_mut().filter(|found| found.chosen.is_some()) {
-            found.validation = found.validation.take().filter(|validation| validation.digests == digests);
-        }
     }
 
     /// The timings; none if the findings are in no run.
@@ -248,7 +243,12 @@ impl Published {
 
     /// The settings of the whole tuning: those that name its files, and those that a search found.
     pub(crate) fn switch(&self) -> JobSettings {
-        tuning::as_pinned(&self.run, self.whole()).settings()
+        self.settings_of(self.whole())
+    }
+
+    /// The settings that activate a tuning of the run, with files that never change.
+    pub(crate) fn settings_of(&self, tuning: Tuning) -> JobSettings {
+        tuning::as_pinned(&self.run, tuning).settings()
     }
 
     /// The weights of the cells of a run in a mean speedup: programs' time in them if it is known, else equal ones. Sizes
@@ -284,9 +284,7 @@ impl Published {
     /// Returns the settings that activate the rules, without those that a search found; none without rules.
     pub(crate) fn rules_settings(&self) -> Settings {
         match &self.tuning {
-            Some(tuning) if !self.findings.changes_nothing() => {
-                tuning::as_pinned(&self.run, tuning.clone()).settings().by_name()
-            }
+            Some(tuning) if !self.findings.changes_nothing() => self.settings_of(tuning.clone()).by_name(),
             _ => Settings::new(),
         }
     }
@@ -307,7 +305,7 @@ impl Published {
             self.run.remove(rundir::HAN)?;
         }
         self.validation.iter().try_for_each(|validation| self.run.write_validation(validation))?;
-        for ((other, _), found) in self.layouts.iter().zip(self.judge_layouts()) {
+        for (other, _, found) in self.judge_layouts() {
             found.iter().try_for_each(|found| other.write_validation(found))?;
         }
         self.settings.iter().try_for_each(|settings| self.run.write_settings(settings))?;
@@ -373,26 +371,26 @@ impl Published {
         }
     }
 
-    /// The results of the rules in the other layouts of the run.
-    fn judge_layouts(&self) -> impl Iterator<Item = Option<Validation>> {
-        self.layouts.iter().map(|(_, plan)| self.judge(Some(plan.placement.layout), &Settings::new()))
+    /// The other layouts of the run, with the results of the rules there.
+    fn judge_layouts(&self) -> impl Iterator<Item = (&RunDir, &Plan, Option<Validation>)> {
+        self.layouts.iter().map(|(run, plan)| (run, plan, self.judge(Some(plan.placement.layout), &Settings::new())))
     }
 
     /// The other layouts of the run that use its rules without confirmation by fresh launches.
     fn open_layouts(&self) -> Vec<Layout> {
-        let open = self.layouts.iter().zip(self.judge_layouts()).filter(|((_, plan), validation)| {
+        let open = self.judge_layouts().filter(|(_, plan, validation)| {
             let acts = |cell: Cell| self.findings.acts_on(cell.collective, cell.ranks);
             let is_ruled = plan.cells.iter().any(|planned| acts(planned.cell));
             is_ruled && !validation.as_ref().is_some_and(Validation::is_confirmed)
         });
-        open.map(|((_, plan), _)| plan.placement.layout).collect()
+        open.map(|(_, plan, _)| plan.placement.layout).collect()
     }
 
     /// Facts that the proof of the rules showed, and the comparisons in other layouts, in whole sentences.
     pub fn proof_sentences(&self) -> Vec<String> {
-        let compared = self.layouts.iter().zip(self.judge_layouts());
-        let compared =
-            compared.filter_map(|((_, plan), found)| Some(proof::layout_sentences(plan.placement.layout, &found?)));
+        let sentences =
+            |(_, plan, found): (_, &Plan, Option<_>)| Some(proof::layout_sentences(plan.placement.layout, &found?));
+        let compared = self.judge_layouts().filter_map(sentences);
         proof::sentences(&self.proof).into_iter().chain(compared.flatten()).collect()
     }
 
@@ -501,17 +499,6 @@ impl Published {
     }
 }
 
-/// Refuses a directory whose path settings cannot contain.
-pub fn refuse_unnameable(directory: &Path) -> Result<(), WorkflowError> {
-    let rules = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned()).join(rundir::RULES);
-    let Some(rules) = rules.to_str() else {
-        let shown = directory.display();
-        return Err(WorkflowError::Usage(format!("{shown} is not UTF-8, so no setting can name a rules file in it")));
-    };
-    let settings = JobSettings::new(Some(rules.to_owned()), None, BTreeMap::new());
-    settings.mca_params().map(drop).map_err(WorkflowError::Settings)
-}
-
 /// Returns the commands that activate the rules: for one mpirun, and for a shell.
 fn switch_on(run: &RunDir, settings: &JobSettings) -> Vec<String> {
     vec![
@@ -530,7 +517,7 @@ pub fn unproven(
     let proof = vec![ProofFact::NotChecked];
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
-    let state = state::read(&run)?;
+    let state = tuning::read_state(&run)?;
     let mut published = Published::new(run, findings, manifest, Some(tuning), proof, state)?;
     published.publish(session)?;
     Ok(published)

@@ -1,7 +1,7 @@
 //! Doubts about a run's numbers, by what was measured.
 
+use collrules_record::Seconds;
 use collrules_record::clock::{ClockFact, ClockLine};
-use collrules_record::units::Seconds;
 use collrules_record::validation::{Outcome, Round, ValidatedCell, Validation};
 use collrules_report::gains::Gains;
 use collrules_tuner::results::limitation::PoorData;

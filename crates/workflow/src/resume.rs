@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::Manifest;
 use collrules_record::competitor::COMPETITORS;
-use collrules_record::rundir::RunDir;
-use collrules_record::settings::Settings;
+use collrules_record::{Manifest, RunDir, Settings};
 use collrules_report::changes::property;
 use collrules_tuner::results::comparison::{RunProperty, differences};
 
 use crate::error::WorkflowError;
 use crate::start::Started;
 
-/// Settings of a run that switch a component off, although the user's settings switch it on: it was left out because
-/// its calls crashed.
-pub(crate) fn left_out(manifest: &Manifest, started: &Started) -> Settings {
+/// Leaves out components that a run switched off although the user's settings switch them on, because their calls crashed.
+/// Returns the settings for that.
+pub(crate) fn leave_out(manifest: &Manifest, started: &mut Started) -> Settings {
     let is_on = |name: &str| started.pins.get(name).is_some_and(|value| value != "0");
     let whole =
         |name: &str| COMPETITORS.iter().any(|competitor| name == format!("coll_{}_priority", competitor.component));
     let off = manifest.pins.iter().filter(|(name, value)| *value == "0" && whole(name) && is_on(name));
-    off.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let off = off.map(|(name, value)| (name.clone(), value.clone())).collect();
+    started.backend.leave_out(&off);
+    off
 }
 
 /// Refuses to measure in a merged run: it has no journal of its own.

@@ -1,34 +1,29 @@
 //! Components that handle the calls to measure, with the consequences.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use collrules_record::competitor;
-use collrules_record::findings::Findings;
-use collrules_record::rundir::RunDir;
-use collrules_record::settings::Settings;
 use collrules_record::{
-    Candidate, Cell, Component, HanAlgorithm, Layout, Placement, Plan, Ranks, RunningComponent, Survey,
+    Candidate, Cell, Component, Findings, HanAlgorithm, Plan, Ranks, RunDir, RunningComponent, Settings, competitor,
 };
 use collrules_rules::{Collective, Release};
-use collrules_runner::{Backend, RunnerError, running};
+use collrules_runner::{Backend, running};
 
 use crate::crashing;
 use crate::error::WorkflowError;
 use crate::session::Session;
+use crate::start::Started;
 
 /// Finds the components that handle the cells of a plan. If one is not `coll/tuned`, the own decision of `coll/tuned`
 /// is also measured: once rules have an effect, calls without a rule use it. Returns settings that leave out crashing
 /// components in all further launches.
 pub(crate) fn find(
-    backend: &mut dyn Backend,
+    started: &mut Started,
     run: &RunDir,
     plan: &mut Plan,
-    survey: &Survey,
-    release: Release,
     session: &mut Session<'_>,
 ) -> Result<Settings, WorkflowError> {
-    let placement = plan.placement.clone();
+    let Started { backend, survey, release, .. } = started;
+    let (backend, release, placement) = (backend.as_mut(), *release, plan.placement.clone());
     let look = |backend: &mut dyn Backend, cells: &[Cell]| {
         running::find(backend, run.path(), cells, release, &survey.components, &placement)
     };
@@ -83,40 +78,6 @@ pub(crate) fn add_han(plan: &mut Plan, release: Release, wanted: impl Fn(Collect
             planned.candidates.extend(own.map(Candidate::Han));
         }
     }
-}
-
-/// Names components that take the calls of cells before `coll/tuned` does, in whole sentences with the remedy. Asked
-/// only if ranks share one of several nodes: there a failing rule can make other components hang, while elsewhere the
-/// proof itself gives the answer.
-pub fn displacing(
-    backend: &mut dyn Backend,
-    scratch: &Path,
-    cells: &[Cell],
-    survey: &Survey,
-    release: Release,
-    layout: Layout,
-) -> Result<Vec<String>, WorkflowError> {
-    let placement = Placement::new(layout, &survey.hosts, cells.iter().map(|cell| cell.ranks));
-    if !placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share()) {
-        return Ok(Vec::new());
-    }
-    let found = match running::find(backend, scratch, cells, release, &survey.components, &placement) {
-        // No component is known to handle these calls first; the proof will show the effect on the file.
-        Err(RunnerError::NotRunByTuned { .. }) => return Ok(Vec::new()),
-        found => found?,
-    };
-    let sentence = |running: &RunningComponent| {
-        let pins = competitor::pins([running]);
-        let settings: Vec<String> = pins.iter().map(|(name, value)| format!("--mca {name} {value}")).collect();
-        format!(
-            "  {} on {} ranks runs in {}, which ignores these rules; --mpirun-args '{}' switches that off",
-            running.collective,
-            running.ranks,
-            running.by,
-            settings.join(" "),
-        )
-    };
-    Ok(found.iter().filter(|running| !running.without.is_empty()).map(sentence).collect())
 }
 
 /// The settings of the tuning in addition to its files: those that switch off other components for these collectives,

@@ -4,12 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use collrules_record::comparison::Stage;
-use collrules_record::findings::Findings;
 use collrules_record::options::SystemOptions;
-use collrules_record::rundir::RunDir;
 use collrules_record::settings::SettingsFindings;
-use collrules_record::{Plan, Seconds, Validation};
+use collrules_record::{Findings, Plan, RunDir, Seconds, Stage, Validation};
 use collrules_runner::RunnerError;
 use collrules_runner::campaign::{CampaignLaunch, Notice, Tally};
 use collrules_runner::proof::Proof;

@@ -1,10 +1,7 @@
 //! A whole tuning: measure, decide, prove, compare, publish.
 
-use collrules_record::findings::Findings;
 use collrules_record::options::{Request, TuneOptions};
-use collrules_record::rundir;
-use collrules_record::settings::Settings;
-use collrules_record::state::{Step, TuningState};
+use collrules_record::{Findings, Settings, Step, TuningState, rundir};
 use collrules_runner::RunnerError;
 
 use crate::analyze::Source;
@@ -13,7 +10,7 @@ use crate::error::WorkflowError;
 use crate::prove;
 use crate::publish::Published;
 use crate::session::Session;
-use crate::{refine, state, tuning};
+use crate::{refine, tuning};
 
 /// Begins a run or resumes one, and creates proven and compared rules and settings in its directory.
 pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, WorkflowError> {
@@ -31,36 +28,63 @@ pub fn tune(begin: &Begin, session: &mut Session<'_>) -> Result<Published, Workf
     })
 }
 
-/// The steps of a tuning, in an open run. Those that ended in an earlier session are left out. What they leave of the budget
-/// is for what is undecided.
+/// The steps of a tuning, in an open run, in passes: the first one makes what is not done, others go on with what it left
+/// undecided, in the rest of the budget.
 fn carry_out(
     measured: &mut Measurement,
     options: &TuneOptions,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    // One that cannot be read is made again.
-    let mut before = Published::open(measured.run.path()).ok();
-    let mut state = begin_steps(measured, options, before.as_ref())?;
     measured.measure(session)?;
+    let mut state = tuning::read_next_state(&measured.run)?;
+    // One that cannot be read is made again.
+    let mut latest = Published::open(measured.run.path()).ok();
+    let mut launches = None;
     loop {
-        let launches = measured.launches()?;
-        let published = conclude(measured, options, state, before, session)?;
-        let is_open = is_open(measured, &published);
-        let is_first = !std::mem::replace(&mut measured.clock.is_rest, true);
-        let goes_on = is_open && (is_first || measured.launches()? > launches);
-        let Some(rest) = measured.time().rest().filter(|_| goes_on) else {
-            if measured.experiment.budget.is_some() && !is_open && published.is_confirmed() {
-                let took = measured.clock.passed().rounded();
-                session.say(&format!("stopped after {took}: everything decided"));
-            }
-            return Ok(published);
+        let goes_on = begin_pass(measured, options, (&mut state, latest.as_ref()), &mut launches, session)?;
+        latest = match latest {
+            Some(published) if !goes_on => return Ok(published),
+            before => Some(conclude(measured, options, &mut state, before, session)?),
         };
-        session.say(&format!("{} of the budget are left for what is undecided", rest.rounded()));
-        state = published.whole_state();
-        state::reopen(&mut state, measured.clock.end(Step::Decide));
-        measured.run.write_next_state(&state)?;
-        before = Some(published);
     }
+}
+
+/// Begins a pass. With more time, what is undecided or not measured enough is taken up again; the files stay until there is a
+/// result. `launches` are those before the last pass of this session. Returns false if there is nothing to go on with.
+fn begin_pass(
+    measured: &mut Measurement,
+    options: &TuneOptions,
+    (state, latest): (&mut TuningState, Option<&Published>),
+    launches: &mut Option<usize>,
+    session: &mut Session<'_>,
+) -> Result<bool, WorkflowError> {
+    let is_open = latest.is_some_and(|latest| refine::is_open(measured, latest));
+    let Some(before) = launches.replace(measured.launches()?) else {
+        let earlier = state.budget();
+        if earlier != Some(options.budget) {
+            if earlier.is_some() && is_open {
+                state.reopen(Step::Decide.into());
+            }
+            state.steps.push(Step::Begin(options.budget).into());
+            measured.run.write_next_state(state)?;
+        }
+        // A batch job may have cut the budget.
+        let cut = options.budget.zip(measured.experiment.budget).map_or(0.0, |(asked, budget)| asked.0 - budget.0);
+        measured.clock.add_earlier(state, cut);
+        return Ok(true);
+    };
+    let is_second = !std::mem::replace(&mut measured.clock.is_rest, true);
+    let goes_on = is_open && (is_second || *launches > Some(before));
+    let Some(rest) = measured.time().rest().filter(|_| goes_on) else {
+        if measured.experiment.budget.is_some() && !is_open && latest.is_some_and(Published::is_confirmed) {
+            session.say(&format!("stopped after {}: everything decided", measured.clock.passed().rounded()));
+        }
+        return Ok(false);
+    };
+    session.say(&format!("{} of the budget are left for what is undecided", rest.rounded()));
+    state.reopen(measured.clock.end(Step::Decide));
+    measured.run.write_next_state(state)?;
+    Ok(true)
 }
 
 /// Keeps the earlier result of a run, if more of its sizes are confirmed: among equally fast algorithms further timings may
@@ -86,13 +110,13 @@ fn keep_confirmed(before: Option<Published>, published: Published, session: &mut
 fn conclude(
     measured: &mut Measurement,
     options: &TuneOptions,
-    mut state: TuningState,
+    state: &mut TuningState,
     before: Option<Published>,
     session: &mut Session<'_>,
 ) -> Result<Published, WorkflowError> {
-    let findings = decide(measured, options, &mut state, session)?;
+    let findings = decide(measured, options, state, session)?;
     let tuning = tuning::decide(&measured.run, &findings, &measured.started.pins)?;
-    let mut run = prove::prove_run(measured, options, findings, tuning, state, session)?;
+    let mut run = prove::prove_run(measured, options, findings, tuning, state.clone(), session)?;
     let search = run.plan_search()?;
     // Without settings to try, rules have all of the time.
     run.measured.experiment.searches &= search.is_some();
@@ -105,34 +129,8 @@ fn conclude(
     published.publish(run.session)?;
     run.measured.run.remove(rundir::NEXT_STATE)?;
     compared?;
+    *state = published.whole_state();
     Ok(published)
-}
-
-/// Reads the steps that ended. With another budget than before, what they left undecided or unmeasured is taken up again, and the
-/// time of earlier sessions does not count. The files stay until there is a result.
-fn begin_steps(
-    measured: &mut Measurement,
-    options: &TuneOptions,
-    before: Option<&Published>,
-) -> Result<TuningState, WorkflowError> {
-    let mut state = state::read_next(&measured.run)?;
-    if state.budget() != Some(options.budget) {
-        if state.budget().is_some() && before.is_some_and(|before| is_open(measured, before)) {
-            state::reopen(&mut state, Step::Decide.into());
-        }
-        state.steps.push(Step::Begin(options.budget).into());
-        measured.run.write_next_state(&state)?;
-    }
-    // A batch job may have cut the budget.
-    let cut = options.budget.zip(measured.experiment.budget).map_or(0.0, |(asked, budget)| asked.0 - budget.0);
-    measured.clock.add_earlier(&state, cut);
-    Ok(state)
-}
-
-/// Returns true if rules are undecided, or sizes need more timings.
-fn is_open(measured: &Measurement, published: &Published) -> bool {
-    let is_undecided = published.validation.is_some() && published.gains().fates().undecided > 0;
-    is_undecided || !refine::list_open(measured, &published.findings).is_empty()
 }
 
 /// Decides, and measures further sizes until none is worth its time: refinement needs the decision on the measurements so far.
@@ -146,14 +144,12 @@ fn decide(
     let is_refined = state.steps.iter().any(|it| it.step == Step::Measure);
     let mut goes_on = is_refined && (measured.clock.is_rest || !state.has(Step::Measure));
     let findings = loop {
-        let source = Source::of_measured(&measured.run, measured.manifest.clone(), session)?;
+        let (samples, release) = (measured.log.samples()?, measured.started.release);
+        let source = Source::of_measured(&measured.run, measured.manifest.clone(), release, samples, session)?;
         let findings = source.decide_reverting(options.criteria, options.policy, &state.reverted)?;
-        let plan = match () {
-            () if std::mem::take(&mut goes_on) => refine::plan_open(measured, &findings, session),
-            () if !is_refined => refine::plan_round(measured, &findings, session),
-            () => None,
-        };
-        let Some(plan) = plan else { break findings };
+        let only_open = std::mem::take(&mut goes_on);
+        let plan = (only_open || !is_refined).then(|| refine::plan_round(measured, &findings, only_open, session));
+        let Some(plan) = plan.flatten() else { break findings };
         measured.measure_round(&plan, session)?;
     };
     if !state.has(Step::Measure) {

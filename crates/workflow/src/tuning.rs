@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use collrules_record::findings::Findings;
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Settings;
+use collrules_record::state::StepRecord;
 use collrules_record::tuning::{RulesFile, digest_of_rules, read_text_of};
-use collrules_record::{Manifest, Tuning};
+use collrules_record::{Findings, Manifest, RunDir, Settings, Stage, Step, Tuning, TuningState, rundir};
 use collrules_report::notes::{SIMULATED_RULES, notes};
 use collrules_rules::emit::{self, confirmation};
 use collrules_rules::{Behaviour, lines::Lines};
@@ -132,9 +130,34 @@ pub(crate) fn in_place(run: &RunDir) -> Result<Tuning, WorkflowError> {
     Ok(Tuning {
         tuned: read(rundir::RULES)?.map(|(path, text)| RulesFile::of_tuned(path, confirmation::remove(text))),
         han: read(rundir::HAN)?.map(|(path, text)| RulesFile::of_han(path, text)),
-        parameters: run.findings().map(|findings| findings.parameters).unwrap_or_default(),
-        pins: Settings::new(),
+        ..Tuning::default()
     })
+}
+
+/// Reads the state of a tuning that goes on, or that of its results.
+pub(crate) fn read_next_state(run: &RunDir) -> Result<TuningState, WorkflowError> {
+    run.next_state()?.map_or_else(|| read_state(run), Ok)
+}
+
+/// Adds a comparison to a tuning that goes on, if there is one.
+pub(crate) fn add_to_next(run: &RunDir, compared: &StepRecord) -> Result<(), WorkflowError> {
+    let Some(mut state) = run.next_state()? else { return Ok(()) };
+    state.steps.push(compared.clone());
+    Ok(run.write_next_state(&state)?)
+}
+
+/// Reads the steps of a directory that ended; without any, the results in it that are about its rules.
+pub(crate) fn read_state(run: &RunDir) -> Result<TuningState, WorkflowError> {
+    if let Some(state) = run.state()? {
+        return Ok(state);
+    }
+    let digests = in_place(run)?.digests();
+    let mut state = TuningState { settings: run.settings()?, ..TuningState::default() };
+    if let Some(found) = run.validation()?.filter(|found| found.is_about(&digests)) {
+        (state.reverted, state.withdrawn) = (found.reverted.clone(), found.withdrawn.clone());
+        state.steps.push(StepRecord::compared(Step::Compare(Stage::Rules, None), Settings::new(), found));
+    }
+    Ok(state)
 }
 
 /// Reports oddities of a file of HAN's, and which communicator sizes a release shifts in a classic file.

@@ -15,7 +15,7 @@ use collrules_rules::words::counted;
 use collrules_rules::{Collective, Release};
 use collrules_workflow::WorkflowError;
 use collrules_workflow::analyze::TABLE_RELEASE;
-use collrules_workflow::publish;
+use collrules_workflow::campaign;
 
 use crate::screen;
 use crate::session::command_line;
@@ -133,7 +133,7 @@ fn bandwidth(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &ImportArgs) -> Result<(), WorkflowError> {
     // Settings must be able to name the path of later results.
-    publish::refuse_unnameable(&args.out)?;
+    campaign::refuse_unnameable(&args.out)?;
     if let Some(run) = args.inputs.iter().find(|input| input.join(rundir::MANIFEST).is_file()) {
         return Err(WorkflowError::Input(format!(
             "{} is a run of collrules, whose timings need no import: `collrules analyze {0}` makes rules of them",

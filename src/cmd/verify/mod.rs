@@ -13,7 +13,7 @@ use collrules_record::transport::Transport;
 use collrules_record::tuning::{RulesFile, read_text_of};
 use collrules_record::units::{Bytes, Ranks};
 use collrules_record::values::{self, List};
-use collrules_record::{Cell, Tuning, competitor};
+use collrules_record::{Cell, Placement, RunningComponent, Tuning, competitor};
 use collrules_report::facts::describe_other_transport;
 use collrules_report::notes;
 use collrules_rules::deploy::SWITCHES;
@@ -27,9 +27,9 @@ use collrules_runner::circumstances::{self, Circumstances};
 use collrules_runner::messages::{self, Messages};
 use collrules_runner::mpi::MpiBackend;
 use collrules_runner::proof::{self, Proof};
-use collrules_runner::{Backend, RunnerError, grid};
+use collrules_runner::{Backend, RunnerError, grid, running};
 use collrules_workflow::start::{self, Started, oversubscribes};
-use collrules_workflow::{WorkflowError, running, tuning};
+use collrules_workflow::{WorkflowError, tuning};
 use serde_json::json;
 
 use super::install::scope::{describe_scope, list_mismatches, ruled_ranks};
@@ -158,8 +158,6 @@ fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, W
         verified.notes.extend(list_mismatches(&findings, None, &tuning, &started.survey.hosts));
     }
     if verified.reasons.is_empty() {
-        let Started { backend, survey, release, .. } = &mut started;
-        let layout = options.system.layout;
         // The proof finds the component that handles the calls that HAN delegates.
         let han = tuning.han_rules();
         let handed = |cell: &&Cell| han.touches(cell.collective, cell.ranks);
@@ -170,12 +168,43 @@ fn ask(options: &Verify, mut started: Started<MpiBackend>) -> Result<Verified, W
             blocks.is_some_and(|steps| *steps.get(cell.ranks.0.into()) != Steps::constant(Choice::BUILTIN))
         };
         let others: Vec<Cell> = cells.iter().filter(|cell| ruled(cell) && !handed(cell)).copied().collect();
-        verified.reasons = running::displacing(backend, &options.scratch, &others, survey, *release, layout)?;
+        verified.reasons = describe_displacing(options, &mut started, &others)?;
     }
     if verified.reasons.is_empty() {
         prove(options, &tuning, &mut started, &cells, &mut verified)?;
     }
     Ok(verified)
+}
+
+/// Names components that take the calls of cells before `coll/tuned` does, in whole sentences with the remedy. Asked
+/// only if ranks share one of several nodes: there a failing rule can make other components hang, while elsewhere the
+/// proof itself gives the answer.
+fn describe_displacing(
+    options: &Verify,
+    Started { backend, survey, release, .. }: &mut Started<MpiBackend>,
+    cells: &[Cell],
+) -> Result<Vec<String>, WorkflowError> {
+    let placement = Placement::new(options.system.layout, &survey.hosts, cells.iter().map(|cell| cell.ranks));
+    if !placement.nodes.values().any(|nodes| nodes.are_several() && nodes.share()) {
+        return Ok(Vec::new());
+    }
+    let found = match running::find(backend, &options.scratch, cells, *release, &survey.components, &placement) {
+        // No component is known to handle these calls first; the proof will show the effect on the file.
+        Err(RunnerError::NotRunByTuned { .. }) => return Ok(Vec::new()),
+        found => found?,
+    };
+    let sentence = |running: &RunningComponent| {
+        let pins = competitor::pins([running]);
+        let settings: Vec<String> = pins.iter().map(|(name, value)| format!("--mca {name} {value}")).collect();
+        format!(
+            "  {} on {} ranks runs in {}, which ignores these rules; --mpirun-args '{}' switches that off",
+            running.collective,
+            running.ranks,
+            running.by,
+            settings.join(" "),
+        )
+    };
+    Ok(found.iter().filter(|running| !running.without.is_empty()).map(sentence).collect())
 }
 
 /// The findings next to the file of a tuning, if they can be read.

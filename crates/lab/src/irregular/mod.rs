@@ -190,7 +190,9 @@ fn time_further(
             break;
         }
         session.say(&format!("timing further sizes or pieces: {}", counted(cells.len(), "message size")));
-        measured.measure_round(&refine::plan(measured, cells, None), session)?;
+        let mut plan = refine::plan(measured, cells, None);
+        plan.sort_groups();
+        measured.measure_round(&plan, session)?;
     }
     Ok(())
 }

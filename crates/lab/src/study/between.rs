@@ -40,7 +40,9 @@ pub(super) fn measure(
         session.say(&format!("refinement, round {}: {} more message sizes", measured.next_round(), cells.len()));
         planned.extend(cells.iter().map(|cell| (cell.cell, cell.clone())));
         scope.refine(&cells);
-        measured.measure_round(&refine::plan(measured, cells, None), session)?;
+        let mut plan = refine::plan(measured, cells, None);
+        plan.sort_groups();
+        measured.measure_round(&plan, session)?;
     }
     Ok(())
 }

@@ -26,10 +26,12 @@ impl RunLog {
     /// Reads the entries of the journal so far, and the rows of the samples.
     pub fn past(&self) -> Result<(Vec<JournalEntry>, Vec<Row>), RunDirError> {
         let lines = journal::read(&self.run.file(LAUNCHES))?.map(|journal| journal.lines).unwrap_or_default();
-        Ok((
-            lines.into_iter().map(|line| line.entry).collect(),
-            SamplesText::read(&self.samples.path)?.rows(&self.samples.path)?,
-        ))
+        Ok((lines.into_iter().map(|line| line.entry).collect(), self.samples()?.rows(&self.samples.path)?))
+    }
+
+    /// Reads the samples. They were checked when the log was opened, and nobody else writes them.
+    pub fn samples(&self) -> Result<SamplesText, RunDirError> {
+        SamplesText::read(&self.samples.path)
     }
 
     /// Returns true if there is no row yet.

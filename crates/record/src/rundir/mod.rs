@@ -169,8 +169,8 @@ impl RunDir {
         for entry in self.path.read_dir().map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(LAYOUT));
-            if named && entry.path().join(MANIFEST).exists() {
-                found.push(Self::open(entry.path())?);
+            if named && entry.path().join(MANIFEST).is_file() {
+                found.push(Self::at(entry.path())?);
             }
         }
         found.sort_by(|one, other| one.path.cmp(&other.path));

@@ -4,16 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use collrules_record::comparison::{ArmLaunch, LaunchFailure, Stage, SubjectTime};
+use collrules_record::comparison::{ArmLaunch, LaunchFailure, SubjectTime};
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::criteria::Middle;
 use collrules_record::estimate::{mean, median};
 use collrules_record::manifest::{SIMULATED, now};
-use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::{DeployWay, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::ComparisonLog;
-use collrules_record::settings::{MemoryUse, Settings, describe};
-use collrules_record::{Candidate, Cell, Launch, Placement, Ranks, Seconds};
+use collrules_record::settings::{MemoryUse, describe};
+use collrules_record::{ArmSubject, Candidate, Cell, Launch, Placement, Ranks, Seconds, Settings, Stage};
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
 use collrules_runner::backend::{silence_within, with_patience};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
@@ -21,8 +20,7 @@ use collrules_runner::turns::{JobFailure, LoopTimes, TurnSchedule, TurnSubject, 
 use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmBlock, ArmLauncher, has_control};
 
-use super::arms::Arms;
-use super::subjects::{TURN, calls_of_turn, count_passes, expected_seconds};
+use super::arms::{Arms, TURN, calls_of_turn, count_passes, expected_seconds};
 use crate::error::WorkflowError;
 use crate::session::{Event, Session};
 
@@ -42,11 +40,9 @@ const BESIDE: u32 = 2;
 /// Share of a processor that a rank may use while its job sleeps: more disturbs the job whose turn it is.
 const MOST_ASLEEP: f64 = 0.1;
 
-/// Launches of arms: backend, log, subjects and time limit.
-pub(crate) struct JobLauncher<'a, 's> {
-    pub(crate) backend: &'a mut dyn Backend,
-    pub(crate) session: &'a mut Session<'s>,
-    pub(crate) log: &'a mut ComparisonLog,
+/// What the jobs of arms have in common: subjects, schedule, and time limit.
+#[derive(Clone, Default)]
+pub(crate) struct ArmJobs {
     pub(crate) arms: Arms,
     pub(crate) way: DeployWay,
     /// Everything that launches may time.
@@ -61,16 +57,24 @@ pub(crate) struct JobLauncher<'a, 's> {
     pub(crate) schedule: Schedule,
     pub(crate) middle: Middle,
     pub(crate) seed: u64,
-    /// Arms whose jobs cannot live next to others, and why; the base stands for all.
-    pub(crate) apart: BTreeMap<Settings, String>,
-    /// Seconds for all launches from now on; none if unlimited.
-    limit: Option<f64>,
+    /// Time for all launches; none if unlimited.
+    pub(crate) limit: Option<Seconds>,
     /// Blocks that are made in any case: fewer say nothing.
-    least: u32,
+    pub(crate) least: u32,
     /// When an earlier step ended whose launches are in the log: they took time of that step.
     pub(crate) ended: Option<String>,
-    /// Seconds that launches took, also those in the log since then.
+}
+
+/// Launches of arms: backend, log, and what happened so far.
+pub(crate) struct JobLauncher<'a, 's> {
+    pub(crate) backend: &'a mut dyn Backend,
+    pub(crate) session: &'a mut Session<'s>,
+    pub(crate) log: &'a mut ComparisonLog,
+    pub(crate) jobs: ArmJobs,
+    /// Seconds that launches took, also those in the log since an earlier step ended.
     pub(crate) spent: f64,
+    /// Arms whose jobs cannot live next to others, and why; the base stands for all.
+    apart: BTreeMap<Settings, String>,
     /// The arm with which others are compared.
     base: Settings,
     /// Subjects that are no longer called with an arm.
@@ -93,45 +97,20 @@ struct BlockFailures {
 }
 
 impl<'a, 's> JobLauncher<'a, 's> {
-    /// Launches with this many ranks in a placement.
+    /// No launches so far.
     pub(crate) fn new(
+        jobs: ArmJobs,
         backend: &'a mut dyn Backend,
-        ranks: Ranks,
-        placement: &Placement,
-        schedule: Schedule,
-        seed: u64,
         log: &'a mut ComparisonLog,
         session: &'a mut Session<'s>,
     ) -> Self {
-        Self {
-            backend,
-            session,
-            log,
-            arms: Arms::default(),
-            way: DeployWay::Environment,
-            subjects: Vec::new(),
-            call_times: BTreeMap::new(),
-            arrivals: Vec::new(),
-            ranks,
-            placement: Placement { running: Vec::new(), ..placement.clone() },
-            schedule,
-            middle: Middle::default(),
-            seed,
-            apart: BTreeMap::new(),
-            limit: None,
-            least: 0,
-            ended: None,
-            spent: 0.0,
-            base: Settings::new(),
-            barred: BTreeMap::new(),
-            calls: BTreeMap::new(),
-            beside: 0,
-        }
+        let (apart, base, barred, calls) = Default::default();
+        Self { backend, session, log, jobs, spent: 0.0, apart, base, barred, calls, beside: 0 }
     }
 
-    /// Sets the seconds for all launches from now on, and the blocks that are made in any case.
-    pub(crate) fn limit_to(&mut self, seconds: Option<f64>, least: u32) {
-        (self.limit, self.least, self.spent) = (seconds, least, 0.0);
+    /// Sets the time for all launches from now on.
+    pub(crate) fn limit_to(&mut self, limit: Option<Seconds>) {
+        (self.jobs.limit, self.spent) = (limit, 0.0);
     }
 
     /// Memory of a rank with an arm and by default, over the launches of a stage.
@@ -140,19 +119,17 @@ impl<'a, 's> JobLauncher<'a, 's> {
             let launches = self.log.launches().iter().filter(|it| it.stage == stage && it.arm == *arm);
             median(&mut launches.filter_map(|it| Some(it.resident? as f64)).collect::<Vec<_>>())
         };
-        Some(MemoryUse { default: of(&Settings::new())?, settings: of(arm)?, peers: self.ranks.0.saturating_sub(1) })
-    }
-
-    /// The planned time of a launch with these subjects.
-    fn planned_seconds(&self, subjects: &[ArmSubject]) -> f64 {
-        let measuring = self.expect_measuring(subjects);
-        self.schedule.startup.0 + self.schedule.budget.map_or(measuring, |budget| budget.0.min(measuring))
+        Some(MemoryUse {
+            default: of(&Settings::new())?,
+            settings: of(arm)?,
+            peers: self.jobs.ranks.0.saturating_sub(1),
+        })
     }
 
     /// Expected measuring time of a launch with these subjects, in seconds.
     pub(crate) fn expect_measuring(&self, subjects: &[ArmSubject]) -> f64 {
         let is_first = |subject: &ArmSubject| !self.calls.contains_key(subject);
-        expected_seconds(self.schedule.startup, subjects, &self.call_times, is_first)
+        expected_seconds(self.jobs.schedule.startup, subjects, &self.jobs.call_times, is_first)
     }
 
     /// The mean time of a launch in the last block of a stage, without those that failed: a job that hangs is not planned
@@ -161,15 +138,12 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let is_own = |launch: &&ArmLaunch| launch.stage == stage && launch.outcome.is_ok();
         let last = self.log.launches().iter().rfind(is_own);
         let is_known = |subject: &ArmSubject| self.calls.contains_key(subject);
-        let Some(last) = last.filter(|_| subjects.iter().all(is_known)) else { return self.planned_seconds(subjects) };
+        let Some(last) = last.filter(|_| subjects.iter().all(is_known)) else {
+            let (Schedule { startup, budget, .. }, measuring) = (self.jobs.schedule, self.expect_measuring(subjects));
+            return startup.0 + budget.map_or(measuring, |budget| budget.0.min(measuring));
+        };
         let of_block = self.log.launches().iter().rev().filter(is_own).take_while(|it| it.block == last.block);
         mean(of_block.map(|launch| launch.seconds.0))
-    }
-
-    /// The arms of the jobs of a block: the base, its control if the block has one, and the others.
-    fn jobs_of(&self, stage: Stage, number: u32, arms: &[Settings]) -> Vec<Settings> {
-        let bases = 1 + usize::from(has_control(stage, number));
-        std::iter::repeat_n(&self.base, bases).chain(arms).cloned().collect()
     }
 
     /// Returns true if a subject is no longer called with an arm.
@@ -182,14 +156,14 @@ impl<'a, 's> JobLauncher<'a, 's> {
         let is_open = |subject: &&ArmSubject| {
             subjects.is_none_or(|wanted| wanted.contains(subject)) && !self.is_barred(&self.base, subject)
         };
-        self.subjects.iter().filter(is_open).cloned().collect()
+        self.jobs.subjects.iter().filter(is_open).cloned().collect()
     }
 
     /// Leaves out a subject with an arm, and all other calls of its cell: they use the same rule.
     fn bar(&mut self, arm: &Settings, subject: &ArmSubject, why: &str) {
         let is_alike =
             |other: &&ArmSubject| *other == subject || subject.cell().is_some() && other.cell() == subject.cell();
-        let alike: Vec<ArmSubject> = self.subjects.iter().filter(is_alike).cloned().collect();
+        let alike: Vec<ArmSubject> = self.jobs.subjects.iter().filter(is_alike).cloned().collect();
         let barred = self.barred.entry(arm.clone()).or_default();
         let is_new = !barred.contains_key(subject);
         barred.extend(alike.into_iter().map(|subject| (subject, why.to_owned())));
@@ -229,7 +203,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
                 self.bar(arm, subject, &failure.why);
             }
         }
-        let is_left = self.subjects.iter().any(|subject| !self.is_barred(arm, subject));
+        let is_left = self.jobs.subjects.iter().any(|subject| !self.is_barred(arm, subject));
         if failures.in_a_row[arm] >= tries || !is_left {
             failures.failed.insert(arm.clone(), failure.clone());
         }
@@ -254,7 +228,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
             return None;
         }
         for launch in &launches {
-            if self.ended.as_ref().is_none_or(|ended| launch.at > *ended) {
+            if self.jobs.ended.as_ref().is_none_or(|ended| launch.at > *ended) {
                 self.spent += launch.seconds.0;
             }
             self.note(launch, failures);
@@ -335,7 +309,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
 
     /// Seconds that are left for launches; none if unlimited.
     fn left(&self) -> Option<f64> {
-        self.limit.map(|limit| (limit - self.spent).max(0.0))
+        self.jobs.limit.map(|limit| (limit.0 - self.spent).max(0.0))
     }
 
     /// Records a launch that failed, with its consequences.
@@ -377,22 +351,22 @@ impl<'a, 's> JobLauncher<'a, 's> {
     /// The longest silence of the jobs of a block: a multiple of the longest launch so far, and the time that is left.
     fn patience(&mut self) -> Option<Duration> {
         let finished = self.log.launches().iter().filter(|launch| launch.outcome.is_ok());
-        let longest = finished.map(|launch| launch.seconds.0.max(self.schedule.startup.0)).reduce(f64::max);
+        let longest = finished.map(|launch| launch.seconds.0.max(self.jobs.schedule.startup.0)).reduce(f64::max);
         let least = PATIENCE.1 * self.backend.patience()?.as_secs_f64();
         let enough = longest.map(|longest| Duration::from_secs_f64((PATIENCE.0 * longest).max(least)));
-        let left = self.left().map(|left| silence_within(left, self.schedule.startup));
+        let left = self.left().map(|left| silence_within(left, self.jobs.schedule.startup));
         enough.into_iter().chain(left).min()
     }
 
     /// Schedule of the turns of a block with this number of jobs.
     fn turn_schedule(&self, (stage, block): (Stage, u32), jobs: usize, subjects: usize) -> TurnSchedule {
-        let Schedule { startup, budget, rounds_per_visit, max_rounds, .. } = self.schedule;
+        let Schedule { startup, budget, rounds_per_visit, max_rounds, .. } = self.jobs.schedule;
         TurnSchedule {
             turn: TURN,
             calls: (rounds_per_visit, max_rounds),
             passes: count_passes(startup, subjects),
             limit: budget.map(|budget| Seconds((budget.0 + startup.0) * jobs as f64)),
-            seed: launch_seed(self.seed, stage, block, &Settings::new()),
+            seed: launch_seed(self.jobs.seed, stage, block, &Settings::new()),
         }
     }
 
@@ -435,7 +409,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         });
         // A simulated job takes time only by its own clock, on which starts take none.
         let simulated =
-            if self.backend.name() == SIMULATED { self.schedule.startup.0 * jobs.len() as f64 } else { 0.0 };
+            if self.backend.name() == SIMULATED { self.jobs.schedule.startup.0 * jobs.len() as f64 } else { 0.0 };
         let seconds = simulated + clock.now() - began;
         let empty = |arm: &Settings, seconds: f64| ArmLaunch {
             stage,
@@ -477,7 +451,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
 
     /// The times of a job's subjects: medians over its turns.
     fn summarize(&self, taken: &TurnsTaken, job: usize, order: &[SubjectPlace]) -> Vec<SubjectTime> {
-        let value = |times: &LoopTimes| if self.middle == Middle::Mean { times.mean } else { times.usual };
+        let value = |times: &LoopTimes| if self.jobs.middle == Middle::Mean { times.mean } else { times.usual };
         let time = |(subject, turns): (&usize, &Vec<LoopTimes>)| {
             let mut times: Vec<f64> = turns.iter().map(value).collect();
             // Over the base in the same pass, as far as there is one.
@@ -491,7 +465,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
                 turns: turns.len() as u32,
                 calls: taken.calls[subject],
                 deviation: (squares / (logs.len().max(2) - 1) as f64).sqrt(),
-                time: Seconds(if self.middle == Middle::Mean { mean(times) } else { median(&mut times)? }),
+                time: Seconds(if self.jobs.middle == Middle::Mean { mean(times) } else { median(&mut times)? }),
             })
         };
         taken.times[job].iter().filter_map(time).collect()
@@ -517,8 +491,8 @@ impl<'a, 's> JobLauncher<'a, 's> {
             place: *place,
             is_checked: *is_least || !known.iter().all(|known| known.contains(subject)),
             calls: self.calls.get(subject).copied().or_else(|| {
-                let calls = calls_of_turn(*self.call_times.get(&subject.cell()?)?);
-                calls.filter(|calls| *calls >= self.schedule.rounds_per_visit)
+                let calls = calls_of_turn(*self.jobs.call_times.get(&subject.cell()?)?);
+                calls.filter(|calls| *calls >= self.jobs.schedule.rounds_per_visit)
             }),
             left_out: left_out.collect(),
         }
@@ -537,7 +511,7 @@ impl<'a, 's> JobLauncher<'a, 's> {
         for subject in subjects {
             let (Some(cell), Some(condition)) = (subject.cell(), subject.condition()) else { continue };
             order.push((subject.clone(), cells.len(), 0, known.insert((cell.collective, cell.ranks, condition))));
-            let lateness = self.call_times.get(&cell).filter(|_| condition.is_relative());
+            let lateness = self.jobs.call_times.get(&cell).filter(|_| condition.is_relative());
             let lateness = lateness.map(|time| Seconds(condition.lateness_factor() * time.0));
             let planned = LaunchCell::new(cell, vec![Candidate::Builtin]);
             cells.push(LaunchCell { condition: Some(condition), lateness, ..planned });
@@ -553,18 +527,18 @@ impl<'a, 's> JobLauncher<'a, 's> {
             patterns[at].casts.push(cast.clone());
         }
         let plan = |arm: &Settings| {
-            let settings = self.arms.job(arm);
-            let mut compared = self.arms.settings_of_jobs();
+            let settings = self.jobs.arms.job(arm);
+            let mut compared = self.jobs.arms.settings_of_jobs();
             compared.push(settings.clone());
             LaunchPlan {
                 patterns: patterns.clone(),
-                ranks: self.ranks,
-                seed: launch_seed(self.seed, stage, block, &settings),
+                ranks: self.jobs.ranks,
+                seed: launch_seed(self.jobs.seed, stage, block, &settings),
                 launch: Launch::Arm { block },
-                deployment: Some(Deployment { way: self.way, settings, compared }),
-                placement: self.placement.clone(),
-                arrivals: self.arrivals.clone(),
-                ..LaunchPlan::new(cells.clone(), self.schedule, self.seed)
+                deployment: Some(Deployment { way: self.jobs.way, settings, compared }),
+                placement: Placement { running: Vec::new(), ..self.jobs.placement.clone() },
+                arrivals: self.jobs.arrivals.clone(),
+                ..LaunchPlan::new(cells.clone(), self.jobs.schedule, self.jobs.seed)
             }
         };
         let mut plans: Vec<LaunchPlan> = jobs.iter().map(plan).collect();
@@ -595,17 +569,19 @@ impl ArmLauncher for JobLauncher<'_, '_> {
         subjects: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Option<ArmBlock>, WorkflowError> {
         self.base.clone_from(base);
-        let jobs = self.jobs_of(stage, number, arms);
+        // The base, its control if the block has one, and the others.
+        let bases = 1 + usize::from(has_control(stage, number));
+        let jobs: Vec<Settings> = std::iter::repeat_n(base, bases).chain(arms).cloned().collect();
         let mut failures = BlockFailures::default();
         let launches = match self.recorded((stage, number), &jobs, subjects, &mut failures) {
             Some(launches) => launches,
             None => {
                 let needed = self.mean_seconds(stage, &self.wanted(subjects)) * jobs.len() as f64;
-                let is_over = self.limit.is_some_and(|limit| self.spent + needed > limit);
+                let is_over = self.jobs.limit.is_some_and(|limit| self.spent + needed > limit.0);
                 if self.session.stop.load(Ordering::Relaxed) {
                     return Err(RunnerError::Interrupted.into());
                 }
-                if number >= self.least && is_over {
+                if number >= self.jobs.least && is_over {
                     return Ok(None);
                 }
                 // A default that failed in an earlier session is tried again.

@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use collrules_record::clock::LaunchEnd;
-use collrules_record::comparison::Stage;
-use collrules_record::condition::Condition;
 use collrules_record::manifest::SIMULATED;
-use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::Schedule;
-use collrules_record::rundir::{ComparisonLog, RunDir};
-use collrules_record::settings::Settings;
+use collrules_record::rundir::ComparisonLog;
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Bytes, Cell, Component, Layout, Placement, Plan, Ranks, Seconds, Survey};
+use collrules_record::{
+    ArmSubject, Bytes, Cell, Component, Condition, Layout, Placement, Plan, Ranks, RunDir, Seconds, Settings, Stage,
+    Survey,
+};
 use collrules_rules::Collective;
 use collrules_runner::backend::Report;
 use collrules_runner::job_clock::JobClock;
@@ -24,7 +23,7 @@ use collrules_runner::wire::CallEnd;
 use collrules_runner::{Backend, RunnerError};
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare};
 
-use super::JobLauncher;
+use super::{ArmJobs, JobLauncher};
 use crate::error::WorkflowError;
 use crate::session::Session;
 use crate::start::start;
@@ -246,13 +245,19 @@ fn play_after(
         clock: JobClock::of_model(),
     };
     let mut session = Session { stop, failures: 3, command: Vec::new(), start: &start, watch: &mut |_| {} };
-    let placement = Placement::new(Layout::Block, &["a".to_owned(), "a".to_owned()], [Ranks(2)]);
-    let schedule = Schedule { startup: Seconds(STARTUP), ..Schedule::default() };
-    let mut launcher = JobLauncher::new(&mut backend, Ranks(2), &placement, schedule, 1, &mut log, &mut session);
     let cell = |bytes| Cell { collective: Collective::Bcast, ranks: Ranks(2), bytes: Bytes(bytes) };
-    launcher.subjects = SIZES.map(|bytes| ArmSubject::Call(cell(bytes), Condition::default())).to_vec();
-    launcher.limit_to(limit.0, limit.1);
-    launcher.ended = ended.map(str::to_owned);
+    let jobs = ArmJobs {
+        subjects: SIZES.map(|bytes| ArmSubject::Call(cell(bytes), Condition::default())).to_vec(),
+        ranks: Ranks(2),
+        placement: Placement::new(Layout::Block, &["a".to_owned(), "a".to_owned()], [Ranks(2)]),
+        schedule: Schedule { startup: Seconds(STARTUP), ..Schedule::default() },
+        seed: 1,
+        limit: limit.0.map(Seconds),
+        least: limit.1,
+        ended: ended.map(str::to_owned),
+        ..ArmJobs::default()
+    };
+    let mut launcher = JobLauncher::new(jobs, &mut backend, &mut log, &mut session);
     let comparison = Comparison {
         stage,
         base: &Settings::new(),

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use collrules_record::comparison::{ArmLaunch, Stage};
-use collrules_record::condition::Condition;
+use collrules_record::comparison::ArmLaunch;
 use collrules_record::estimate::mean;
 use collrules_record::findings::CellFinding;
 use collrules_record::options::TuneOptions;
-use collrules_record::pattern::ArmSubject;
 use collrules_record::rundir::ComparisonLog;
 use collrules_record::settings::{
-    FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, Settings, SettingsFailure,
-    SettingsFindings, describe,
+    FORMAT, FailedSettings, Finalist, LeftOutSetting, RulesUse, SettingEffect, SettingsFailure, SettingsFindings,
+    describe,
 };
-use collrules_record::state::Step;
 use collrules_record::validation::{Round, ValidationCriteria};
-use collrules_record::{Bytes, Candidate, Cell, Estimate, Ranks, Seconds, Survey, Validation};
+use collrules_record::{
+    ArmSubject, Bytes, Candidate, Cell, Condition, Estimate, Ranks, Seconds, Settings, Stage, Step, Survey,
+    TuningState, Validation,
+};
 use collrules_report::settings::failure;
 use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
@@ -25,16 +25,16 @@ use collrules_tuner::comparison::{
     search as run_design, speedups,
 };
 
-use super::describe_finalist;
-use super::list::find;
+use super::{describe_finalist, find};
 use crate::budget::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::campaign::Measurement;
 use crate::comparison::{
-    CellWeights, JobLauncher, OWN_START, first_line, guard_cells, guard_patterns, list_messages, loop_schedule,
-    measuring_time, screened,
+    ArmJobs, CellWeights, JobLauncher, OWN_START, first_line, guard_cells, guard_patterns, list_messages,
+    loop_schedule, measuring_time, screened,
 };
 use crate::error::WorkflowError;
 use crate::prove::ProvenRun;
+use crate::publish::Published;
 
 /// Rounds of a search, each with a launch of about every value: two alone, and two of the foldover.
 const ROUNDS: f64 = 4.0;
@@ -66,25 +66,18 @@ impl ProvenRun<'_, '_> {
         Ok((!factors.is_empty()).then_some(SettingsPlan { all, factors }))
     }
 
-    /// Searches for settings, compares the best with the rules and the default, and makes the best arm the tuning.
-    pub(crate) fn choose_settings(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
-        if let Some(search) = search {
-            self.published.settings = self.find_best(search).map_err(|error| error.while_tuning(&self.measured.run))?;
-            self.end(Step::Search)?;
-        }
-        let Some(found) = self.published.settings.clone() else { return Ok(()) };
-        match found.chosen().is_some_and(|chosen| chosen.rules == RulesUse::NotCompared) {
-            true => self.compare_with_rules(found),
-            false => Ok(()),
-        }
+    /// Searches for settings, and compares the best with the default.
+    pub(crate) fn search(&mut self, plan: Option<SettingsPlan>) -> Result<(), WorkflowError> {
+        let Some(plan) = plan else { return Ok(()) };
+        self.published.settings = self.find_best(plan).map_err(|error| error.while_tuning(&self.measured.run))?;
+        self.end(Step::Search)
     }
 
     /// The result of a search and of the comparison; none if there is no time.
     fn find_best(&mut self, plan: SettingsPlan) -> Result<Option<SettingsFindings>, WorkflowError> {
         let SettingsPlan { all, factors } = plan;
         let Self { measured, options, published, session } = self;
-        let startup = measured.started.startup;
-        let left = measured.time().settings().map(|left| left.0);
+        let (startup, left) = (measured.started.startup, measured.time().settings().map(|left| left.0));
         let Measurement { started, manifest, run, experiment, .. } = &mut **measured;
         let (ranks, survey) = (manifest.plan.ranks, started.survey.clone());
         let calls = SearchedCalls::new(published.weights(), ranks, &survey);
@@ -97,85 +90,91 @@ impl ProvenRun<'_, '_> {
             let launch = left.map(|left| Seconds((share * left / launches - startup.0).max(least)));
             loop_schedule(&options.timing, startup, launch)
         };
-        let timed = schedule(ROUNDS * of_round, SEARCH, few.len());
-        let (backend, placement) = (started.backend.as_mut(), &manifest.plan.placement);
-        let mut jobs = JobLauncher::new(backend, ranks, placement, timed, options.seed, &mut log, session);
         let call_time = |found: &CellFinding| Some((found.cell, Seconds(found.point(Candidate::Builtin)?.time.point)));
-        jobs.call_times = published.findings.cells.iter().filter_map(call_time).collect();
-        let launch = |subjects: &[ArmSubject]| OWN_START * startup.0 + jobs.expect_measuring(subjects);
+        let jobs = ArmJobs {
+            call_times: published.findings.cells.iter().filter_map(call_time).collect(),
+            ranks,
+            placement: manifest.plan.placement.clone(),
+            schedule: schedule(ROUNDS * of_round, SEARCH, few.len()),
+            seed: options.seed,
+            limit: left.map(|left| Seconds(left * SEARCH)),
+            ..ArmJobs::default()
+        };
+        let mut launcher = JobLauncher::new(jobs, started.backend.as_mut(), &mut log, session);
+        let launch = |subjects: &[ArmSubject]| OWN_START * startup.0 + launcher.expect_measuring(subjects);
         let pairs = 2.0 * f64::from(FIRST_LOOK);
         let least = (of_round * launch(&few) / SEARCH).max(pairs * launch(&every) / (1.0 - SEARCH));
-        if left.is_some_and(|left| left < least) {
-            let missing = (least - left.unwrap_or_default()) / SETTINGS;
-            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + missing).ceil();
-            let launch = Seconds(launch(&few)).rounded();
-            jobs.session.say(&format!(
-                "settings: not searched, since a launch takes about {launch}; --budget {enough:.0}s is enough"
-            ));
+        if let Some(left) = left.filter(|left| *left < least) {
+            let enough = experiment.budget.map_or(0.0, |budget| budget.0 + (least - left) / SETTINGS).ceil();
+            let why =
+                format!("a launch takes about {}; --budget {enough:.0}s is enough", Seconds(launch(&few)).rounded());
+            launcher.session.say(&format!("settings: not searched, since {why}"));
             return Ok(None);
         }
         let settings = factors.len();
-        jobs.session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
-        jobs.subjects = few;
-        jobs.limit_to(left.map(|left| left * SEARCH), 0);
-        let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut jobs)?;
-        let (finalists, ignored) = separate_ignored(jobs.backend, searched.finalists.clone())?;
+        launcher.session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
+        launcher.jobs.subjects = few;
+        let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut launcher)?;
+        let (finalists, ignored) = separate_ignored(launcher.backend, searched.finalists.clone())?;
         for FailedSettings { settings, why } in &ignored {
-            jobs.session.say(&format!("settings: {} is left out: {}", describe(settings), failure(why)));
+            launcher.session.say(&format!("settings: {} is left out: {}", describe(settings), failure(why)));
         }
         let has_rules = !published.rules_settings().is_empty();
-        let share = if has_rules && options.validate { 1.0 - UNDER_SETTINGS } else { 1.0 };
-        jobs.subjects = every;
+        let share = 1.0 - if has_rules && options.validate { UNDER_SETTINGS } else { 0.0 };
         let launches = f64::from(FIRST_LOOK) * (finalists.len() + 1) as f64;
-        jobs.schedule = schedule(launches, 1.0 - SEARCH, jobs.subjects.len());
-        jobs.limit_to(left.map(|left| (left - jobs.spent) * share), 0);
-        let compared = compare_finalists(&finalists, &calls.asked, options, &mut jobs)?;
-        let rules = if has_rules { RulesUse::NotCompared } else { RulesUse::LeftOut };
+        (launcher.jobs.schedule, launcher.jobs.subjects) = (schedule(launches, 1.0 - SEARCH, every.len()), every);
+        launcher.limit_to(left.map(|left| Seconds((left - launcher.spent) * share)));
+        let compared = compare_finalists(&finalists, &calls.asked, options, &mut launcher)?;
         let finalists = compared.arms.iter().map(|result| Finalist {
-            memory: jobs.memory(Stage::Tuning, &result.arm),
-            rules,
+            memory: launcher.memory(Stage::Tuning, &result.arm),
+            rules: if has_rules { RulesUse::NotCompared } else { RulesUse::LeftOut },
             ..describe_finalist(&compared, result, &calls.asked, options.max_loss)
         });
-        let finalists = finalists.collect();
-        let (effects, chosen) = (effects(&factors, &searched), compared.chosen);
-        let found = describe_search(jobs.log.launches(), (&all, ignored), (ranks, &survey));
+        let (finalists, effects, chosen) = (finalists.collect(), effects(&factors, &searched), compared.chosen);
+        let found = describe_search(launcher.log.launches(), (&all, ignored), (ranks, &survey));
         Ok(Some(SettingsFindings { effects, finalists, chosen, ..found }))
     }
 
-    /// Compares the rules under the chosen settings once more, after they were alone. Without a rule that is left, the settings
-    /// are the tuning.
-    pub(crate) fn compare_under_again(&mut self) -> Result<(), WorkflowError> {
-        let Some(mut found) = self.published.settings.clone() else { return Ok(()) };
-        let is_compared = self.published.state.has(Step::Compare(Stage::UnderSettingsAgain, None));
-        if is_compared || found.chosen().is_none_or(|chosen| chosen.under.is_none()) {
+    /// Compares the rules under the chosen settings, once or once more, after they were alone. The parameter files name those that
+    /// are confirmed there; without a rule that is left, the settings are the tuning.
+    pub(crate) fn compare_under(&mut self, stage: Stage) -> Result<(), WorkflowError> {
+        let (before, step) = (self.published.clone(), Step::Compare(stage, None));
+        let Some(mut found) = before.settings.clone() else { return Ok(()) };
+        let Some(chosen) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
+        let (is_again, has_rules) = (stage.is_again(), !before.rules_settings().is_empty());
+        let is_due = if is_again { chosen.under.is_some() } else { chosen.rules == RulesUse::NotCompared };
+        if !is_due || is_again && before.state.has(step) {
             return Ok(());
         }
-        if self.published.rules_settings().is_empty() {
+        if is_again && !has_rules {
             found.leave_out_rules();
             self.published.settings = Some(found);
-            return self.end(Step::Compare(Stage::UnderSettingsAgain, None));
+            return self.end(step);
         }
-        self.compare_with_rules(found)
-    }
-
-    /// Compares the rules under the chosen settings, once more if they were before. The parameter files name those that are
-    /// confirmed there.
-    fn compare_with_rules(&mut self, mut found: SettingsFindings) -> Result<(), WorkflowError> {
-        let Some(finalist) = found.chosen.and_then(|chosen| found.finalists.get_mut(chosen)) else { return Ok(()) };
-        if !self.options.validate || self.published.rules_settings().is_empty() {
+        if !has_rules || !self.options.validate {
             return Ok(());
         }
+        let settings = chosen.settings.clone();
+        let compared = self.compare_rules(&self.task(stage, settings.clone()));
+        if !matches!(compared, Ok(true)) {
+            // Without time, and if there is an error, they stay what they were alone.
+            self.published = before;
+            return compared.map(drop);
+        }
+        let under = self.published.judge(None, &settings).filter(|_| !self.published.findings.changes_nothing());
+        if under.is_none() {
+            // Alone they stay what they were.
+            let steps = std::mem::take(&mut self.published.state.steps);
+            self.published = Published { state: TuningState { steps, ..before.state.clone() }, ..before };
+        }
         let asked = self.published.weights();
-        let is_again = finalist.under.is_some();
-        let stage = if is_again { Stage::UnderSettingsAgain } else { Stage::UnderSettings };
-        let Some(compared) = self.compare_under(&finalist.settings, is_again)? else { return Ok(()) };
-        finalist.rules = if compared.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
-        finalist.under = compared;
         let removed = self.published.validation.as_ref().map(Validation::removed).unwrap_or_default();
-        let is_gone = |cell: Cell| removed.contains(&cell);
-        finalist.with_rules = finalist.under.as_ref().map(|round| add_rules(finalist.speedup, round, &asked, is_gone));
+        chosen.rules = if under.is_some() { RulesUse::Shared } else { RulesUse::LeftOut };
+        chosen.under = under.map(|under| under.round);
+        let with_rules = |round| add_rules(chosen.speedup, round, &asked, |cell| removed.contains(&cell));
+        chosen.with_rules = chosen.under.as_ref().map(with_rules);
         self.published.settings = Some(found);
-        self.end(Step::Compare(stage, None))
+        self.end(step)
     }
 }
 
@@ -213,14 +212,14 @@ fn compare_finalists(
     finalists: &[Settings],
     asked: &CellWeights,
     options: &TuneOptions,
-    jobs: &mut JobLauncher<'_, '_>,
+    launcher: &mut JobLauncher<'_, '_>,
 ) -> Result<Compared, WorkflowError> {
     if finalists.is_empty() {
         return Ok(Compared::default());
     }
     for settings in finalists {
         let settings = describe(settings);
-        jobs.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
+        launcher.session.say(&format!("settings: comparing {settings} with the default over all sizes"));
     }
     let base = Settings::new();
     let comparison = Comparison {
@@ -233,7 +232,7 @@ fn compare_finalists(
         chooses: true,
         ..Comparison::new(Stage::Tuning, &base, finalists)
     };
-    compare(&comparison, jobs)
+    compare(&comparison, launcher)
 }
 
 /// The launches of a search, and what was left out of it.

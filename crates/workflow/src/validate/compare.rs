@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::comparison::Stage;
-use collrules_record::condition::{Arrival, ArrivalPattern, Condition, find_pattern};
+use collrules_record::condition::{Arrival, ArrivalPattern, find_pattern};
 use collrules_record::options::Validating;
-use collrules_record::pattern::ArmSubject;
 use collrules_record::plan::{CellPlan, Schedule};
-use collrules_record::rundir::{ComparisonLog, RunDir};
-use collrules_record::settings::{Finalist, Settings, SettingsFailure, WholeValidation};
+use collrules_record::rundir::ComparisonLog;
+use collrules_record::settings::{Finalist, SettingsFailure, WholeValidation};
 use collrules_record::validation::{FORMAT, FailedCell, Round, ValidationCriteria};
-use collrules_record::{Candidate, Cell, Placement, Plan, Seconds, Validation};
-use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, compare_in_parts};
+use collrules_record::{ArmSubject, Candidate, Cell, Condition, Placement, Plan, Seconds, Settings, Stage, Validation};
+use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, MOST_BLOCKS, compare_in_parts};
 use collrules_tuner::validation::{describe_check, describe_round};
 
-use super::calls::CallsByCondition;
+use super::cells::CallsByCondition;
 use super::parts::{self, BlockTimes, LEAST_BLOCKS};
-use super::subject::ValidationSubject;
-use crate::comparison::{Arms, CellWeights, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule};
+use super::subject::{ResultPlace, ValidationSubject};
+use crate::comparison::{
+    ArmJobs, Arms, CellWeights, JobLauncher, guard_cells, guard_patterns, list_messages, loop_schedule,
+};
 use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
 use crate::publish::Published;
@@ -31,21 +31,26 @@ const MOST_OF_PART: u32 = 16;
 /// A comparison to make.
 pub(super) struct ComparisonRequest<'a> {
     pub(super) options: &'a Validating,
-    pub(super) arrivals: Vec<ArrivalPattern>,
-    /// Directory of the result.
-    pub(super) home: &'a RunDir,
+    pub(super) arrivals: &'a [ArrivalPattern],
+    pub(super) place: &'a ResultPlace<'a>,
     /// Stage of a tuning; none for a validation of its own.
     pub(super) stage: Option<Stage>,
-    /// Settings under which rules are compared; none for the default.
-    pub(super) base: Settings,
     /// Time for all launches.
     pub(super) limit: Option<Seconds>,
     /// When such a comparison ended before: its launches take no time now.
-    pub(super) ended: Option<String>,
+    pub(super) ended: Option<&'a str>,
     /// Most blocks.
     pub(super) most_blocks: u32,
     /// Earlier results of these rules, or of others.
     pub(super) before: Option<&'a Round>,
+}
+
+impl<'a> ComparisonRequest<'a> {
+    /// A validation of its own, without a limit of time.
+    pub(super) fn new(options: &'a Validating, arrivals: &'a [ArrivalPattern], place: &'a ResultPlace<'a>) -> Self {
+        let (stage, limit, ended, before) = (None, None, None, None);
+        Self { options, arrivals, place, stage, limit, ended, most_blocks: MOST_BLOCKS, before }
+    }
 }
 
 /// Results of a comparison.
@@ -54,8 +59,6 @@ pub(super) struct ComparisonResult {
     pub(super) validation: Option<Validation>,
     /// Of the whole tuning, if it has settings.
     pub(super) whole: Option<WholeValidation>,
-    /// The log, in which the stage is to be concluded with the result.
-    pub(super) log: ComparisonLog,
     pub(super) stage: Stage,
     /// The ranges of rules that it did not reach, with the time that their first look would take.
     pub(super) unreached: Option<(String, Seconds)>,
@@ -70,43 +73,31 @@ pub(super) fn compare_tuning(
     started: &mut Started,
     session: &mut Session<'_>,
 ) -> Result<ComparisonResult, WorkflowError> {
-    let ComparisonRequest { options, home, limit, .. } = request;
-    refuse_bad_calls(subject, options.condition, &request.arrivals)?;
+    let ComparisonRequest { options, arrivals, limit, place: ResultPlace { home, base, .. }, .. } = request;
+    refuse_bad_calls(subject, options.condition, arrivals)?;
     let mut log = ComparisonLog::open(home)?;
-    let stage = match request.stage {
-        Some(stage) => stage,
-        None => log.begin_validation(&about(options, subject, whole, started)?)?,
-    };
+    let begin = || log.begin_validation(&about(options, subject, whole, started)?).map_err(WorkflowError::from);
+    let stage = request.stage.map_or_else(begin, Ok)?;
     if log.launches().iter().any(|launch| launch.stage == stage) {
         session.say(&format!("resuming the comparison in {}", home.path().display()));
     }
-    let compared = ArmCalls::new(&request, stage, subject, whole, started)?;
+    let mut compared = ArmCalls::new(&request, stage, subject, whole, started)?;
     let arms = compared.list();
     let times = BlockTimes { startup: started.startup, jobs: 1.0 + arms.len() as f64 };
-    let parts = parts::split(subject, &compared.subjects, (times, options.pairs), limit, request.before);
+    let parts = parts::split(subject, &compared.jobs.subjects, (times, options.pairs), limit, request.before);
     let (pairs, most, begin) = match parts.first() {
         Some(Some(part)) => (LEAST_BLOCKS, MOST_OF_PART.min(request.most_blocks), times.block(subject, part)),
-        _ => (options.pairs, request.most_blocks, times.block(subject, &compared.subjects)),
+        _ => (options.pairs, request.most_blocks, times.block(subject, &compared.jobs.subjects)),
     };
     let (first, launch) = plan_launches(times, begin, pairs, limit, session);
     session.tell(Event::Comparing { home, cells: subject.cells.len(), pairs: first, limit });
-    let ranks = compared.subjects.iter().filter_map(|it| it.cell().map(|cell| cell.ranks));
-    let placement = Placement::new(options.system.layout, &started.survey.hosts, ranks);
-    let schedule = loop_schedule(&options.timing, started.startup, launch);
-    let backend = started.backend.as_mut();
-    let mut launcher = JobLauncher::new(backend, subject.ranks, &placement, schedule, options.seed, &mut log, session);
-    (launcher.arms, launcher.subjects) = (compared.arms.clone(), compared.subjects.clone());
-    (launcher.way, launcher.arrivals) = (options.deploy, request.arrivals.clone());
-    let call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell)));
-    launcher.call_times = call_times.filter(|(_, time)| time.0 > 0.0).collect();
-    launcher.middle = options.middle.unwrap_or_default();
-    launcher.limit_to(limit.map(|limit| limit.0), LEAST_BLOCKS);
-    launcher.ended.clone_from(&request.ended);
-    let looks = Looks::between(first, most);
+    compared.jobs.schedule = loop_schedule(&options.timing, started.startup, launch);
+    let mut launcher = JobLauncher::new(compared.jobs.clone(), started.backend.as_mut(), &mut log, session);
+    let (looks, middle) = (Looks::between(first, most), options.middle.unwrap_or_default());
     let criteria = ValidationCriteria {
         min_difference: options.min_difference,
         error_rate: options.error_rate,
-        middle: options.middle.unwrap_or_default(),
+        middle,
         clock_step: started.survey.clock_step,
         looks: looks.ends().len() as u32,
         ..ValidationCriteria::default()
@@ -117,24 +108,21 @@ pub(super) fn compare_tuning(
         criteria,
         max_loss: options.max_loss,
         looks,
-        ..Comparison::new(stage, &request.base, &arms)
+        ..Comparison::new(stage, base, &arms)
     };
     let found = compare_in_parts(&comparison, &parts, &mut launcher)?;
     let memory = compared.tuning.as_ref().and_then(|arm| launcher.memory(stage, arm));
     let validation = compared.describe_rules(&found, subject, options, criteria);
-    let whole = whole.zip(compared.tuning.as_ref()).map(|(whole, arm)| {
+    let whole = whole.map(Published::whole).zip(compared.tuning.as_ref()).map(|(whole, arm)| {
         let describe =
             |result| Finalist { memory, ..describe_finalist(&found, result, &compared.asked, options.max_loss) };
-        let digests = whole.whole().digests();
-        WholeValidation { digests, compared: found.of(arm).map(describe), failed: find_failure(&found, arm) }
+        let compared = found.of(arm).map(describe);
+        WholeValidation { digests: whole.digests(), compared, failed: find_failure(&found, arm) }
     });
-    let open = validation
-        .iter()
-        .flat_map(|found| compared.list_open(subject, &found.round, request.before))
-        .collect::<Vec<_>>();
-    let ways = 1 + compared.calls.others.len();
-    let unreached = parts::describe_unreached(subject, &open, ways, times);
-    Ok(ComparisonResult { validation, whole, log, stage, unreached })
+    let round = validation.as_ref().map(|found| &found.round);
+    let open = round.map(|round| compared.list_open(subject, round, request.before)).unwrap_or_default();
+    let unreached = parts::describe_unreached(subject, &open, 1 + compared.calls.others.len(), times);
+    Ok(ComparisonResult { validation, whole, stage, unreached })
 }
 
 /// Pairs of launches before the first look, of which each takes `block` seconds, and the time of a launch after its start.
@@ -156,7 +144,7 @@ fn plan_launches(
 
 /// The arms of a comparison, and the calls by which they are compared.
 struct ArmCalls {
-    arms: Arms,
+    jobs: ArmJobs,
     /// The rules alone, if there are any.
     rules: Option<Settings>,
     /// The whole tuning, if it has settings.
@@ -164,8 +152,6 @@ struct ArmCalls {
     calls: CallsByCondition,
     /// Weights of the requested sizes.
     asked: CellWeights,
-    /// Everything that is timed.
-    subjects: Vec<ArmSubject>,
 }
 
 impl ArmCalls {
@@ -176,12 +162,13 @@ impl ArmCalls {
         whole: Option<&Published>,
         started: &Started,
     ) -> Result<Self, WorkflowError> {
-        let mut calls = CallsByCondition::new(subject, request.options.condition, &request.arrivals);
+        let options = request.options;
+        let mut calls = CallsByCondition::new(subject, options.condition, request.arrivals);
         if stage.is_again() {
             calls.others.clear();
         }
         let mut arms = Arms::default();
-        let rules_job = || subject.job().into_iter().chain(request.base.clone()).collect();
+        let rules_job = || subject.job().into_iter().chain(request.place.base.clone()).collect();
         let rules = (!subject.is_empty()).then(|| arms.add(rules_job())).transpose()?;
         let asked = whole.map(Published::weights).unwrap_or_default();
         let tuning = whole.map(|whole| arms.add(whole.switch().by_name())).transpose()?;
@@ -195,7 +182,24 @@ impl ArmCalls {
         // Rules may have been decided on the same calls.
         subjects.retain(|it| !of_whole.contains(it));
         subjects.extend(of_whole);
-        Ok(Self { arms, rules, tuning, calls, asked, subjects })
+        let ranks = subjects.iter().filter_map(|it| it.cell().map(|cell| cell.ranks));
+        let call_times = subject.cells.iter().map(|cell| (*cell, subject.estimate_call(*cell)));
+        let jobs = ArmJobs {
+            arms,
+            way: options.deploy,
+            call_times: call_times.filter(|(_, time)| time.0 > 0.0).collect(),
+            arrivals: request.arrivals.to_vec(),
+            ranks: subject.ranks,
+            placement: Placement::new(options.system.layout, &started.survey.hosts, ranks),
+            subjects,
+            middle: options.middle.unwrap_or_default(),
+            seed: options.seed,
+            limit: request.limit,
+            least: LEAST_BLOCKS,
+            ended: request.ended.map(str::to_owned),
+            ..ArmJobs::default()
+        };
+        Ok(Self { jobs, rules, tuning, calls, asked })
     }
 
     fn list(&self) -> Vec<Settings> {

@@ -5,13 +5,11 @@
 //! |---|---|
 //! | here | the workflow, also at the end of `tune` |
 //! | `subject` | the tuning, with the analysis behind it |
-//! | `cells` | the cells to compare |
-//! | `calls` | the calls in which they are compared |
+//! | `cells` | the cells to compare, and the calls |
 //! | `compare` | the comparison |
 //! | `parts` | the order in which subjects are compared if time is short |
 //! | `revert` | the tuning without unconfirmed rules |
 
-mod calls;
 mod cells;
 mod compare;
 mod parts;
@@ -22,32 +20,31 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use collrules_record::comparison::Stage;
 use collrules_record::condition::ArrivalPattern;
-use collrules_record::experiment::Experiment;
 use collrules_record::options::{SystemOptions, TimingOptions, Validating};
 use collrules_record::plan::Deployment;
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::{Settings, SettingsFindings, WholeValidation};
-use collrules_record::state::{Step, TuningState};
+use collrules_record::rundir::ComparisonLog;
+use collrules_record::settings::{SettingsFindings, WholeValidation};
 use collrules_record::validation::Round;
-use collrules_record::{Layout, Manifest, Plan, Seconds, Tuning, Validation};
+use collrules_record::{
+    Experiment, Layout, Manifest, Plan, RunDir, Seconds, Settings, Stage, Step, Tuning, Validation,
+};
 use collrules_rules::Release;
 use collrules_tuner::comparison::MOST_BLOCKS;
 
 use self::compare::{ComparisonRequest, ComparisonResult, compare_tuning};
-use self::revert::{OtherLayouts, remove_unconfirmed, say_removed};
+use self::revert::{OtherLayouts, remove_unconfirmed};
+use self::subject::ResultPlace;
 pub(crate) use self::subject::ValidationSubject;
 use crate::campaign::Measurement;
 use crate::error::WorkflowError;
-use crate::evidence::Reverted;
 use crate::prove::ProvenRun;
 use crate::publish::{self, Published};
 use crate::resume;
 use crate::session::{Event, Session};
 use crate::settings::SettingsPlan;
 use crate::start::Started;
-use crate::{budget, state, tuning};
+use crate::{budget, tuning};
 
 /// Most blocks of rules before settings are searched: a few sizes that stay undecided would take the time of the search.
 const MOST_BEFORE_SETTINGS: u32 = 16;
@@ -119,77 +116,34 @@ pub fn validate(
 ) -> Result<Validated, WorkflowError> {
     let began = Instant::now();
     let mut started = session.start(&options.system)?;
-    if let Some(manifest) = Published::of_tuning(tuning)?.and_then(|published| published.manifest) {
-        let left_out = resume::left_out(&manifest, &started);
-        started.backend.leave_out(&left_out);
-    }
     let budget = budget::limit(options.budget, &mut started, session)?;
-    let mut subject = ValidationSubject::read(tuning, &started, session)?;
-    let has_settings = is_whole && compares_settings(options, &subject, session);
-    if !has_settings || !subject.is_empty() {
-        subject.choose(options, &started.survey)?;
-        subject.refuse_if_in_force(&started.survey, session)?;
-    }
+    let (mut subject, has_settings) = open_subject(tuning, is_whole, options, &mut started, session)?;
     let options = &Validating { middle: options.middle.or_else(|| subject.middle()), ..options.clone() };
-    let elsewhere = |run: &RunDir| out.is_some_and(|out| !rundir::is_same_file(out, run.path()));
-    if options.repair && subject.run().is_some_and(elsewhere) {
-        return Err(WorkflowError::Usage(format!(
-            "repairs of a run's rules are recorded in the run: leave out --out, or repair a copy of {} under another \
-             name",
-            subject.name(),
-        )));
-    }
-    let home = subject.home(out, options.system.layout)?;
+    let home = subject.home(out, options)?;
     // The run stays locked for the duration.
-    let _held = subject.measured_run().filter(|_| out.is_none()).map(RunDir::hold).transpose()?;
+    let measured = subject.published.as_ref().filter(|published| out.is_none() && published.manifest.is_some());
+    let _held = measured.map(|published| published.run.hold()).transpose()?;
     started.backend.use_scratch(home.path());
     if let Some(published) = &subject.published {
         tuning::pin_files(&published.run, &subject.tuning)?;
     }
     let whole = subject.published.clone().filter(|_| has_settings);
     let limit = budget.map(|budget| Seconds((budget.0 - began.elapsed().as_secs_f64()).max(0.0)));
-    let base = Settings::new();
-    let request = ComparisonRequest {
-        options,
-        arrivals,
-        home: &home,
-        stage: None,
-        base,
-        limit,
-        ended: None,
-        most_blocks: MOST_BLOCKS,
-        before: None,
-    };
+    let layout = subject.place_of(&home, options.system.layout);
+    let place = ResultPlace { home: &home, layout, base: &Settings::new() };
+    let request = ComparisonRequest { limit, ..ComparisonRequest::new(options, &arrivals, &place) };
     let compared = compare_tuning(request, &mut subject, whole.as_ref(), &mut started, session);
-    let ComparisonResult { mut validation, whole, mut log, stage, unreached } =
+    let ComparisonResult { validation, whole, stage, unreached } =
         compared.map_err(|error| error.while_comparing(&subject.name(), &home, options.repair))?;
     if let Some((ranges, needed)) = unreached {
         session.say(&format!("no time to compare {ranges}: about {} more are needed", needed.rounded()));
     }
-    let layout = Some(options.system.layout).filter(|_| subject.run().is_some_and(|run| home.path() != run.path()));
-    let others = subject.published.as_ref().map(|published| OtherLayouts::of(published, layout));
-    // No other layout is compared after this one.
-    let layouts = OtherLayouts { awaited: Vec::new(), ..others.unwrap_or_default() };
-    if let Some(found) = validation.take() {
-        let place = subject.place_of(&home, options.system.layout);
-        if let Some((published, layout)) = subject.published.as_mut().zip(place) {
-            let step = Step::Compare(stage, layout);
-            let compared = state::compared(step, Settings::new(), found.clone());
-            state::add_to_next(&published.run, &compared)?;
-            published.state.steps.push(compared);
-        }
-        let mut judged = subject.judge(place, &found, &Reverted::default());
-        if options.repair {
-            // Sizes that the user left out stay as they are.
-            let untimed = if options.chooses_cells() { Vec::new() } else { subject.list_untimed(&judged) };
-            let reverted = remove_unconfirmed(&home, &mut started, &mut subject, &judged, &untimed, &layouts, session)?;
-            say_removed(&reverted, &subject, &Settings::new(), session);
-            judged = subject.judge(place, &found, &reverted);
-        }
-        validation = Some(judged);
-    }
+    let validation = match validation {
+        Some(found) => Some(judge(found, stage, &place, options, &mut subject, &mut started, session)?),
+        None => None,
+    };
     let settings = conclude(&home, options, &mut subject, &validation, whole, session)?;
-    log.conclude(stage)?;
+    ComparisonLog::open(&home)?.conclude(stage)?;
     if let Some(validation) = &validation {
         session.tell(Event::Compared { home: &home, validation });
     }
@@ -197,6 +151,54 @@ pub fn validate(
         session.tell(Event::ComparedWhole { home: &home, settings });
     }
     Ok(Validated { validation, settings, home, release: subject.release })
+}
+
+/// The tuning as this system reads it, with the cells to compare; true with it if the settings of its run are compared as well.
+fn open_subject(
+    tuning: &Tuning,
+    is_whole: bool,
+    options: &Validating,
+    started: &mut Started,
+    session: &mut Session<'_>,
+) -> Result<(ValidationSubject, bool), WorkflowError> {
+    if let Some(manifest) = Published::of_tuning(tuning)?.and_then(|published| published.manifest) {
+        resume::leave_out(&manifest, started);
+    }
+    let mut subject = ValidationSubject::read(tuning, started, session)?;
+    let has_settings = is_whole && compares_settings(options, &subject, session);
+    if !has_settings || !subject.is_empty() {
+        subject.choose(options, &started.survey)?;
+        subject.refuse_if_in_force(&started.survey, session)?;
+    }
+    Ok((subject, has_settings))
+}
+
+/// The result of a comparison for the rules that are left: those that it did not confirm are removed, if that is wanted.
+fn judge(
+    found: Validation,
+    stage: Stage,
+    place: &ResultPlace<'_>,
+    options: &Validating,
+    subject: &mut ValidationSubject,
+    started: &mut Started,
+    session: &mut Session<'_>,
+) -> Result<Validation, WorkflowError> {
+    let compared = subject.add(stage, place, found.clone());
+    if let Some(published) = subject.published.as_ref().filter(|_| place.layout.is_some()) {
+        tuning::add_to_next(&published.run, &compared)?;
+    }
+    let judged = subject.judge(place).unwrap_or(found);
+    if !options.repair {
+        return Ok(judged);
+    }
+    // Sizes that the user left out stay as they are.
+    let untimed = if options.chooses_cells() { Vec::new() } else { subject.list_untimed(&judged) };
+    let of_home =
+        Some(options.system.layout).filter(|_| subject.run().is_some_and(|run| place.home.path() != run.path()));
+    let others = subject.published.as_ref().map(|published| OtherLayouts::of(published, of_home));
+    // No other layout is compared after this one.
+    let layouts = OtherLayouts { awaited: Vec::new(), ..others.unwrap_or_default() };
+    remove_unconfirmed(place, subject, judged, &untimed, &layouts, started, session)
 }
 
 /// Puts what a comparison left of a tuning in place, with its results. Returns the settings with theirs.
@@ -241,26 +243,54 @@ fn compares_settings(options: &Validating, subject: &ValidationSubject, session:
 }
 
 impl ProvenRun<'_, '_> {
-    /// Compares rules and settings with the default, and those that are confirmed once more.
+    /// Compares rules and settings with the default, and those that are confirmed once more: minutes have passed, and a machine
+    /// may be in another phase.
     pub(crate) fn compare_all(&mut self, search: Option<SettingsPlan>) -> Result<(), WorkflowError> {
         self.compare()?;
-        self.choose_settings(search)?;
+        self.search(search)?;
+        self.compare_under(Stage::UnderSettings)?;
         self.compare_again()?;
-        self.compare_under_again()
+        self.compare_under(Stage::UnderSettingsAgain)
     }
 
-    /// Compares the rules in each layout of the run, and removes those that are not confirmed; unless there is no time, or
-    /// the user does not want it.
+    /// Compares the rules in each layout of the run, and removes those that are not confirmed anywhere; unless there is no time,
+    /// or the user does not want it. Launches in another layout are in its run, the result is in the state.
     fn compare(&mut self) -> Result<(), WorkflowError> {
-        if self.published.is_compared() && self.published.state.has_rules_compared(None) {
-            self.session.say(&format!(
-                "these rules were compared before; `collrules validate {}` compares them again",
-                self.published.run.path().display()
-            ));
-        } else if self.wants_comparison() {
-            self.compare_in_step(RulesTask::new(Stage::Rules, self.measured.time().comparison()))?;
+        let others = self.published.layouts.clone().into_iter().map(Some);
+        for other in std::iter::once(None).chain(others) {
+            let task = RulesTask { other, ..self.task(Stage::Rules, Settings::new()) };
+            let (place, state) = (task.place(&self.published.run), &self.published.state);
+            let is_known = self.published.judge(task.layout(), place.base).is_some_and(|it| it.round.unreached == 0);
+            match task.layout() {
+                None if is_known && state.has_rules_compared(None) => self.session.say(&format!(
+                    "these rules were compared before; `collrules validate {}` compares them again",
+                    self.published.run.path().display()
+                )),
+                layout if is_known && state.has_rules_compared(layout) => {}
+                _ if !self.wants_comparison() => {}
+                None => self.compare_in_step(task)?,
+                Some(layout) => {
+                    let _held = place.home.hold()?;
+                    self.session.say(&format!("--layout {layout}: comparing the same rules there"));
+                    self.measured.started.backend.lay_out(layout);
+                    let limit = self.measured.time().shares.comparison();
+                    let compared = self.compare_in_step(RulesTask { limit, ..task });
+                    self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
+                    compared?;
+                }
+            }
         }
-        self.published.layouts.clone().into_iter().try_for_each(|other| self.compare_in_layout(other))
+        Ok(())
+    }
+
+    /// Compares confirmed rules once more, and removes those whose gain is not seen again.
+    fn compare_again(&mut self) -> Result<(), WorkflowError> {
+        let has = |stage| self.published.state.has(Step::Compare(stage, None));
+        let is_due = self.published.validation.is_some() && has(Stage::Rules) && !has(Stage::RulesAgain);
+        match is_due && self.wants_comparison() {
+            true => self.compare_in_step(self.task(Stage::RulesAgain, Settings::new())),
+            false => Ok(()),
+        }
     }
 
     /// Returns true if there are rules, and they are to be compared.
@@ -268,92 +298,53 @@ impl ProvenRun<'_, '_> {
         self.options.validate && !self.published.findings.changes_nothing()
     }
 
-    /// Compares the cells of another layout that shares the rules, in that layout: rules that are slower there are removed
-    /// for all. The launches are in the run of that layout, the result is in the state.
-    fn compare_in_layout(&mut self, other: (RunDir, Plan)) -> Result<(), WorkflowError> {
-        let layout = other.1.placement.layout;
-        let compared = self.published.judge(Some(layout), &Settings::new()).map(|known| known.round);
-        let is_known = compared.is_some_and(|round| round.unreached == 0);
-        if is_known && self.published.state.has_rules_compared(Some(layout)) || !self.wants_comparison() {
-            return Ok(());
-        }
-        let _held = other.0.hold()?;
-        self.session.say(&format!("--layout {layout}: comparing the same rules there"));
-        let limit = self.measured.time().shares.comparison();
-        self.measured.started.backend.lay_out(layout);
-        let task = RulesTask { other: Some(other), ..RulesTask::new(Stage::Rules, limit) };
-        let compared = self.compare_in_step(task);
-        self.measured.started.backend.lay_out(self.measured.experiment.system.layout);
-        compared
-    }
-
-    /// Compares confirmed rules once more: after the search for settings, if there was one, minutes have passed, and a
-    /// machine may be in another phase. Removes those whose gain is not seen again.
-    fn compare_again(&mut self) -> Result<(), WorkflowError> {
-        let has = |stage| self.published.state.has(Step::Compare(stage, None));
-        if self.published.validation.is_none()
-            || !self.wants_comparison()
-            || !has(Stage::Rules)
-            || has(Stage::RulesAgain)
-        {
-            return Ok(());
-        }
-        // Rules under settings are compared once more as well.
-        let chosen = self.published.settings.as_ref().and_then(SettingsFindings::chosen);
-        let comparisons = if chosen.is_some_and(|chosen| chosen.under.is_some()) { 2 } else { 1 };
-        self.compare_in_step(RulesTask::new(Stage::RulesAgain, self.measured.time().again(comparisons)))
+    /// A comparison over a base, in the layout of the run, with its part of the time.
+    pub(crate) fn task(&self, stage: Stage, base: Settings) -> RulesTask {
+        let (time, chosen) =
+            (self.measured.time(), self.published.settings.as_ref().and_then(SettingsFindings::chosen));
+        let limit = match stage {
+            Stage::UnderSettings => time.settings(),
+            Stage::UnderSettingsAgain => time.again(1),
+            // Rules under settings are compared once more as well.
+            Stage::RulesAgain => time.again(if chosen.is_some_and(|chosen| chosen.under.is_some()) { 2 } else { 1 }),
+            _ => time.comparison(),
+        };
+        RulesTask { stage, limit, base, other: None }
     }
 
     /// Compares the rules in a step of its own, which ends with a result.
     fn compare_in_step(&mut self, task: RulesTask) -> Result<(), WorkflowError> {
         let step = Step::Compare(task.stage, task.layout());
-        if self.compare_rules(task)? { self.end(step) } else { Ok(()) }
+        if self.compare_rules(&task)? { self.end(step) } else { Ok(()) }
     }
 
-    /// Compares the rules under the settings that were chosen, and removes those that are not confirmed there; once more if
-    /// `is_again`. Returns the speedup over the settings alone, none without a rule that is left; nothing without time.
-    pub(crate) fn compare_under(
-        &mut self,
-        settings: &Settings,
-        is_again: bool,
-    ) -> Result<Option<Option<Round>>, WorkflowError> {
-        let (before, time) = (self.published.clone(), self.measured.time());
-        let (stage, limit) = match is_again {
-            true => (Stage::UnderSettingsAgain, time.again(1)),
-            false => (Stage::UnderSettings, time.settings()),
-        };
-        let compared = self.compare_rules(RulesTask { base: settings.clone(), ..RulesTask::new(stage, limit) });
-        if !matches!(compared, Ok(true)) {
-            // Without time, and if there is an error, they stay what they were alone.
-            self.published = before;
-            return compared.map(|_| None);
+    /// Compares the rules, with the run's arrivals of ranks in programs, and removes those that no launches confirmed. The result
+    /// is in `published`, also of another layout. Without time, those that were confirmed before stay. Returns false without any
+    /// result.
+    pub(crate) fn compare_rules(&mut self, task: &RulesTask) -> Result<bool, WorkflowError> {
+        let Self { measured, published, .. } = self;
+        let (run, is_again) = (published.run.clone(), task.stage.is_again());
+        let place = task.place(&run);
+        let mut subject = task.choose_subject(published, &measured.started);
+        let known = published.judge(task.layout(), place.base).filter(|_| !is_again);
+        let is_too_short = budget::is_too_short(task.limit, measured.started.startup);
+        if is_too_short && known.is_none() && !is_again {
+            self.session.say(&task.describe_short_time(measured.started.startup, &run));
         }
-        let found = self.published.judge(None, settings).filter(|_| !self.published.findings.changes_nothing());
-        if found.is_none() {
-            // Alone they stay what they were.
-            let steps = std::mem::take(&mut self.published.state.steps);
-            self.published = Published { state: TuningState { steps, ..before.state.clone() }, ..before };
+        let is_compared = !is_too_short
+            && !subject.cells.is_empty()
+            && self.compare_anew(task, &place, &mut subject, known.as_ref().map(|known| &known.round))?;
+        let Some(found) = subject.judge(&place).filter(|_| is_compared || known.is_some()) else { return Ok(false) };
+        let Self { measured, published, session, .. } = self;
+        let layouts = OtherLayouts::of(published, task.layout());
+        let untimed = subject.list_untimed(&found);
+        let started = &mut measured.started;
+        let found = remove_unconfirmed(&place, &mut subject, found, &untimed, &layouts, started, session)?;
+        session.tell(Event::Compared { home: place.home, validation: &found });
+        if let Some(left) = subject.published {
+            *published = left;
         }
-        Ok(Some(found.map(|found| found.round)))
-    }
-
-    /// Compares the rules, with the run's arrivals of ranks in programs. The result is in `published`, also of another layout.
-    /// Without time, those that were confirmed before stay. Returns false without any result.
-    fn compare_rules(&mut self, task: RulesTask) -> Result<bool, WorkflowError> {
-        let (run, layout) = (self.published.run.clone(), task.layout());
-        let home = task.other.as_ref().map_or(&run, |(home, _)| home);
-        let mut subject = task.choose_subject(&self.published, &self.measured.started);
-        let known = self.published.judge(layout, &task.base).filter(|_| !task.stage.is_again());
-        let is_compared = if budget::is_too_short(task.limit, self.measured.started.startup) {
-            if known.is_none() && !task.stage.is_again() {
-                self.session.say(&task.describe_short_time(self.measured.started.startup, &run));
-            }
-            false
-        } else {
-            let known = known.as_ref().map(|known| &known.round);
-            !subject.cells.is_empty() && self.compare_anew(&task, &mut subject, home, known)?
-        };
-        if is_compared || known.is_some() { self.keep_confirmed(subject, home, layout, &task.base) } else { Ok(false) }
+        Ok(true)
     }
 
     /// Compares the rules in fresh launches, after those that are known. The result is a step of the subject. Returns false if
@@ -361,19 +352,18 @@ impl ProvenRun<'_, '_> {
     fn compare_anew(
         &mut self,
         task: &RulesTask,
+        place: &ResultPlace<'_>,
         subject: &mut ValidationSubject,
-        home: &RunDir,
         known: Option<&Round>,
     ) -> Result<bool, WorkflowError> {
         let Self { measured, options, published, session } = self;
         let Measurement { experiment, started, .. } = &mut **measured;
-        let (run, layout) = (&published.run, task.layout());
-        let purpose = match task.stage {
-            Stage::RulesAgain => Some("second comparison of the confirmed rules, some minutes later"),
-            Stage::UnderSettings | Stage::UnderSettingsAgain => Some("settings: comparing the rules under them"),
-            _ => None,
-        };
-        purpose.iter().for_each(|purpose| session.say(purpose));
+        let layout = task.layout().unwrap_or(experiment.system.layout);
+        match task.stage {
+            Stage::RulesAgain => session.say("second comparison of the confirmed rules, some minutes later"),
+            Stage::UnderSettings | Stage::UnderSettingsAgain => session.say("settings: comparing the rules under them"),
+            _ => {}
+        }
         let validating = Validating {
             min_difference: options.criteria.min_gain,
             max_loss: options.max_loss,
@@ -383,26 +373,21 @@ impl ProvenRun<'_, '_> {
             seed: options.seed,
             timing: TimingOptions { calls: None, ..options.timing },
             condition: options.condition,
-            ..Validating::new(SystemOptions {
-                layout: layout.unwrap_or(experiment.system.layout),
-                ..experiment.system.clone()
-            })
+            ..Validating::new(SystemOptions { layout, ..experiment.system.clone() })
         };
         let request = ComparisonRequest {
-            options: &validating,
-            arrivals: experiment.arrivals.clone(),
-            home,
             stage: Some(task.stage),
-            base: task.base.clone(),
             limit: task.limit,
-            ended: published.state.last_end(Step::Compare(task.stage, layout)).map(str::to_owned),
+            ended: published.state.last_end(Step::Compare(task.stage, task.layout())),
             most_blocks: match task.stage {
                 Stage::Rules if experiment.searches => MOST_BEFORE_SETTINGS,
                 stage if stage.is_again() => MOST_AGAIN,
                 _ => MOST_BLOCKS,
             },
             before: known,
+            ..ComparisonRequest::new(&validating, &experiment.arrivals, place)
         };
+        let run = &published.run;
         let compared = compare_tuning(request, subject, None, started, session);
         let ComparisonResult { validation, unreached, .. } = compared.map_err(|error| error.while_tuning(run))?;
         let Some(found) = validation else { return Ok(false) };
@@ -414,40 +399,13 @@ impl ProvenRun<'_, '_> {
                 run.path().display()
             ));
         }
-        if let Some(published) = &mut subject.published {
-            let step = Step::Compare(task.stage, layout);
-            published.state.steps.push(state::compared(step, task.base.clone(), found));
-        }
-        Ok(true)
-    }
-
-    /// Removes the rules that no launches in a layout over a base confirmed. Returns false if there were none.
-    fn keep_confirmed(
-        &mut self,
-        mut subject: ValidationSubject,
-        home: &RunDir,
-        layout: Option<Layout>,
-        base: &Settings,
-    ) -> Result<bool, WorkflowError> {
-        let Self { measured, published, session, .. } = self;
-        let others = OtherLayouts::of(published, layout);
-        let judge = |subject: &ValidationSubject| subject.published.as_ref()?.judge(layout, base);
-        let Some(found) = judge(&subject) else { return Ok(false) };
-        let untimed = subject.list_untimed(&found);
-        let reverted =
-            remove_unconfirmed(home, &mut measured.started, &mut subject, &found, &untimed, &others, session)?;
-        say_removed(&reverted, &subject, base, session);
-        let found = judge(&subject).unwrap_or(found);
-        session.tell(Event::Compared { home, validation: &found });
-        if let Some(left) = subject.published {
-            *published = left;
-        }
+        subject.add(task.stage, place, found);
         Ok(true)
     }
 }
 
 /// A comparison of the rules of a tuning.
-struct RulesTask {
+pub(crate) struct RulesTask {
     stage: Stage,
     /// Time for all launches.
     limit: Option<Seconds>,
@@ -458,13 +416,13 @@ struct RulesTask {
 }
 
 impl RulesTask {
-    /// A comparison with the default, in the layout of the run.
-    fn new(stage: Stage, limit: Option<Seconds>) -> Self {
-        Self { stage, limit, base: Settings::new(), other: None }
-    }
-
     fn layout(&self) -> Option<Layout> {
         self.other.as_ref().map(|(_, plan)| plan.placement.layout)
+    }
+
+    fn place<'a>(&'a self, run: &'a RunDir) -> ResultPlace<'a> {
+        let home = self.other.as_ref().map_or(run, |(home, _)| home);
+        ResultPlace { home, layout: Some(self.layout()), base: &self.base }
     }
 
     /// The remark that rules are not confirmed for lack of time.
@@ -484,7 +442,7 @@ impl RulesTask {
         if self.stage.is_again() {
             let before = published.judge(self.layout(), &self.base).map(|before| before.round);
             let before = before.as_ref().map(Round::known).unwrap_or_default();
-            subject.cells = calls::ruled_cells(&subject);
+            subject.cells = cells::ruled_cells(&subject);
             subject.cells.retain(|cell| before.contains(cell));
         }
         if let Some((_, plan)) = &self.other {

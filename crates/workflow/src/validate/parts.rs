@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use collrules_record::pattern::ArmSubject;
 use collrules_record::validation::{Outcome, Round};
-use collrules_record::{Cell, Seconds};
+use collrules_record::{ArmSubject, Cell, Seconds};
 use collrules_rules::words::{counted, some};
 
 use super::subject::ValidationSubject;
@@ -139,32 +138,9 @@ pub(super) fn split(
         .map(|it| (it.cell, it.rule()))
         .collect();
     let is_decided = |cell: &Cell| decided.get(cell) == Some(&subject.known(*cell).rule());
-    let tuned = subject.tuned();
-    let asked: Vec<Cell> = ways.keys().copied().filter(|cell| tuned.is_empty() || tuned.contains(cell)).collect();
-    let gain = |cell: &Cell| subject.expected_log_gain(*cell);
-    let mut order: Vec<(Turn, f64, Vec<Cell>)> = Vec::new();
-    let mut add = |turn: Turn, gain: f64, cells: Vec<Cell>| {
-        let turn = if cells.iter().all(is_decided) { Turn::Decided } else { turn };
-        order.push((turn, gain / cells.iter().map(measuring).sum::<f64>(), cells));
-    };
-    let mut ruled = BTreeSet::new();
-    for range in list_ranges(subject, &asked) {
-        let Cell { collective, ranks, .. } = range.cells[0];
-        // One choice for all sizes is lost with any of them.
-        let is_whole = subject.assumptions().one_choice(subject.release, collective, ranks);
-        for piece in if is_whole { vec![range] } else { range.cut(gain, measuring) } {
-            let samples = piece.samples();
-            add(Turn::Range, piece.cells.iter().map(gain).sum(), samples.iter().copied().collect());
-            ruled.extend(piece.cells.iter().copied());
-            piece.cells.into_iter().filter(|cell| !samples.contains(cell)).for_each(|cell| {
-                add(Turn::Between, gain(&cell), vec![cell]);
-            });
-        }
-    }
-    ways.keys().filter(|cell| !ruled.contains(cell)).for_each(|cell| add(Turn::Unruled, 1.0, vec![*cell]));
-    order.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
+    let order = order(subject, &ways, is_decided, measuring);
     let (mut parts, mut part, mut seconds, mut left) = (Vec::new(), BTreeSet::new(), 0.0, limit);
-    for (_, _, cells) in order {
+    for cells in order {
         let more = cells.iter().map(measuring).sum::<f64>();
         if !part.is_empty() && times.look(seconds + more) > PART * left {
             parts.push(Some(std::mem::take(&mut part)));
@@ -176,6 +152,40 @@ pub(super) fn split(
     }
     parts.push(Some(part));
     parts
+}
+
+/// Cells that are compared together, in the order of their turns, and of the gain per second of their calls.
+fn order(
+    subject: &ValidationSubject,
+    ways: &BTreeMap<Cell, Vec<&ArmSubject>>,
+    is_decided: impl Fn(&Cell) -> bool,
+    measuring: impl Fn(&Cell) -> f64,
+) -> Vec<Vec<Cell>> {
+    let tuned = subject.tuned();
+    let asked: Vec<Cell> = ways.keys().copied().filter(|cell| tuned.is_empty() || tuned.contains(cell)).collect();
+    let gain = |cell: &Cell| subject.expected_log_gain(*cell);
+    let mut order: Vec<(Turn, f64, Vec<Cell>)> = Vec::new();
+    let mut add = |turn: Turn, gain: f64, cells: Vec<Cell>| {
+        let turn = if cells.iter().all(&is_decided) { Turn::Decided } else { turn };
+        order.push((turn, gain / cells.iter().map(&measuring).sum::<f64>(), cells));
+    };
+    let mut ruled = BTreeSet::new();
+    for range in list_ranges(subject, &asked) {
+        let Cell { collective, ranks, .. } = range.cells[0];
+        // One choice for all sizes is lost with any of them.
+        let is_whole = subject.assumptions().one_choice(subject.release, collective, ranks);
+        for piece in if is_whole { vec![range] } else { range.cut(gain, &measuring) } {
+            let samples = piece.samples();
+            add(Turn::Range, piece.cells.iter().map(gain).sum(), samples.iter().copied().collect());
+            ruled.extend(piece.cells.iter().copied());
+            piece.cells.into_iter().filter(|cell| !samples.contains(cell)).for_each(|cell| {
+                add(Turn::Between, gain(&cell), vec![cell]);
+            });
+        }
+    }
+    ways.keys().filter(|cell| !ruled.contains(cell)).for_each(|cell| add(Turn::Unruled, 1.0, vec![*cell]));
+    order.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
+    order.into_iter().map(|(.., cells)| cells).collect()
 }
 
 /// Ranges of rules that a comparison did not reach, and the time that their first look would take; none if it reached all.

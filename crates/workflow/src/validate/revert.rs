@@ -4,18 +4,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Settings;
-use collrules_record::state::TuningState;
 use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
-use collrules_record::{Cell, Layout, Validation};
+use collrules_record::{Cell, Layout, RunDir, Settings, Validation, rundir};
 use collrules_rules::words::{counted, some};
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
 
-use super::subject::ValidationSubject;
+use super::subject::{ResultPlace, ValidationSubject};
 use crate::analyze::Source;
 use crate::error::WorkflowError;
-use crate::evidence::Reverted;
 use crate::publish::Published;
 use crate::session::Session;
 use crate::start::Started;
@@ -49,18 +45,17 @@ impl OtherLayouts {
     }
 }
 
-/// Removes the rules that a comparison did not confirm, or did not reach; `subject` is then the tuning that is left, with
-/// what was reverted. Nothing changes if all are confirmed.
+/// Removes the rules that a comparison did not confirm, and those of these cells, which it did not reach. `subject` is then the
+/// tuning that is left, with what was reverted. Nothing changes if all are confirmed. Returns the result for what is left.
 pub(super) fn remove_unconfirmed(
-    home: &RunDir,
-    started: &mut Started,
+    place: &ResultPlace<'_>,
     subject: &mut ValidationSubject,
-    validation: &Validation,
+    validation: Validation,
     untimed: &[Cell],
     layouts: &OtherLayouts,
+    started: &mut Started,
     session: &mut Session<'_>,
-) -> Result<Reverted, WorkflowError> {
-    let mut reverted = Reverted { ranges: validation.reverted.clone(), ..Reverted::default() };
+) -> Result<Validation, WorkflowError> {
     let mut round = validation.round.clone();
     // What an earlier stretch removed has no rule any more.
     let removed = validation.removed();
@@ -68,63 +63,58 @@ pub(super) fn remove_unconfirmed(
     // What loses in other calls, or may lose, is confirmed in none.
     let verdicts = validation.verdicts(None);
     round.cells.iter_mut().for_each(|it| it.verdict = verdicts.get(&it.cell).copied().unwrap_or(it.verdict));
-    let kept: Vec<Cell> = round.cells.iter().filter(|it| it.verdict.holds()).map(|it| it.cell).collect();
-    let compared: Vec<(Cell, Outcome)> = round.cells.iter().map(|it| (it.cell, it.verdict)).collect();
+    let of = |is_wanted: fn(Outcome) -> bool| -> Vec<Cell> {
+        round.cells.iter().filter(|it| is_wanted(it.verdict)).map(|it| it.cell).collect()
+    };
+    let (cells, kept, undecided) = (of(|_| true), of(Outcome::holds), of(|it| it == Outcome::Undecided));
     let mut repair = list_unconfirmed(subject, round, validation.criteria, layouts);
     let lost = repair.ranges.clone();
     repair.ranges.extend(withdraw(untimed, &kept, &subject.rule_set()));
-    let is_carried =
-        |(cell, verdict): &&(Cell, Outcome)| *verdict == Outcome::Undecided && repair.carried.contains(cell);
-    reverted.carried = compared.iter().filter(is_carried).map(|(cell, _)| *cell).collect();
-    if let Some(published) = &mut subject.published {
-        published.state.carried.extend(&reverted.carried);
-    }
+    let carried = undecided.into_iter().filter(|cell| repair.carried.contains(cell));
+    subject.state_mut().carried.extend(carried);
     if repair.ranges.is_empty() {
-        return Ok(reverted);
+        return Ok(subject.judge(place).unwrap_or(validation));
     }
     let before = subject.clone();
-    add_ranges(&mut reverted.ranges, repair.ranges);
-    let cells: Vec<Cell> = compared.into_iter().map(|(cell, _)| cell).collect();
+    add_ranges(&mut subject.state_mut().reverted, repair.ranges);
     match &subject.published {
-        Some(_) => analyze_anew(started, subject, &mut reverted.ranges, &cells, session)?,
-        None => write_copy(home, started, subject, &reverted.ranges)?,
+        Some(_) => analyze_anew(started, subject, &cells, session)?,
+        None => write_copy(place.home, started, subject)?,
     }
-    let gone: BTreeSet<Cell> = cells.iter().copied().chain(repair.cells).chain(before.tuned()).collect();
-    let is_gone = |cell: &Cell| before.is_ruled(*cell) && !subject.is_ruled(*cell);
-    (reverted.tried, reverted.untried) =
-        gone.iter().filter(|cell| is_gone(cell)).partition(|cell| cells.contains(cell));
-    let is_lost = |cell: &Cell| lost.iter().any(|range| range.covers(*cell, subject.release));
-    let is_untimed = |cell: &Cell| !cells.contains(cell) || kept.contains(cell) && !is_lost(cell);
+    let all: BTreeSet<Cell> = cells.iter().copied().chain(repair.cells).chain(before.tuned()).collect();
     // Also those that the present comparison left out.
     let known = before.published.iter().filter_map(|published| published.validation.as_ref());
-    let known: BTreeSet<Cell> = known.flat_map(|found| &found.round.cells).map(|it| it.cell).chain(gone).collect();
-    reverted.withdrawn = known.into_iter().filter(|cell| is_gone(cell) && is_untimed(cell)).collect();
-    if let Some(published) = &mut subject.published {
-        published.state.withdrawn.extend(&reverted.withdrawn);
-    }
-    Ok(reverted)
+    let known: BTreeSet<Cell> =
+        known.flat_map(|found| &found.round.cells).map(|it| it.cell).chain(all.clone()).collect();
+    let is_gone = |cell: &Cell| before.is_ruled(*cell) && !subject.is_ruled(*cell);
+    let is_lost = |cell: &Cell| lost.iter().any(|range| range.covers(*cell, subject.release));
+    let is_untimed = |cell: &Cell| !cells.contains(cell) || kept.contains(cell) && !is_lost(cell);
+    let withdrawn: Vec<Cell> = known.into_iter().filter(|cell| is_gone(cell) && is_untimed(cell)).collect();
+    let (tried, untried): (Vec<Cell>, _) = all.into_iter().filter(is_gone).partition(|cell| cells.contains(cell));
+    say_removed(&[(tried, "removed", "after"), (untried, "left out", "without")], subject, place.base, session);
+    subject.state_mut().withdrawn.extend(withdrawn);
+    Ok(subject.judge(place).unwrap_or(validation))
 }
 
-/// Says which rules were removed from a subject, over a base that is the default or has settings.
-pub(super) fn say_removed(
-    reverted: &Reverted,
+/// Says which rules were removed from a subject, how and why, over a base that is the default or has settings.
+fn say_removed(
+    removed: &[(Vec<Cell>, &str, &str)],
     subject: &ValidationSubject,
     base: &Settings,
     session: &mut Session<'_>,
 ) {
     let under = if base.is_empty() { "" } else { " under these settings" };
-    for (cells, what, why) in [(&reverted.tried, "removed", "after"), (&reverted.untried, "left out", "without")] {
+    let removed: Vec<_> = removed.iter().filter(|(cells, ..)| !cells.is_empty()).collect();
+    for (cells, what, why) in &removed {
         let cells: Vec<String> = cells.iter().map(Cell::to_string).collect();
-        if !cells.is_empty() {
-            let (sizes, cells) = (counted(cells.len(), "size"), some(&cells, LISTED));
-            session.say(&format!("{what} the rules for {sizes}{under} {why} fresh launches: {cells}"));
-        }
+        let (sizes, cells) = (counted(cells.len(), "size"), some(&cells, LISTED));
+        session.say(&format!("{what} the rules for {sizes}{under} {why} fresh launches: {cells}"));
     }
-    let has_removed = !reverted.tried.is_empty() || !reverted.untried.is_empty();
-    match subject.is_empty() && has_removed {
-        true if base.is_empty() => session.say("no rule is left: the default stays for all calls"),
-        true => session.say("no rule adds anything to these settings"),
-        false => {}
+    if subject.is_empty() && !removed.is_empty() {
+        session.say(match base.is_empty() {
+            true => "no rule is left: the default stays for all calls",
+            false => "no rule adds anything to these settings",
+        });
     }
 }
 
@@ -140,7 +130,8 @@ fn list_unconfirmed(
     };
     share_gains(&mut round, is_awaited, &layouts.compared);
     let inside = |cell: Cell| subject.inside(cell);
-    let below = |cell: Cell| subject.acts_below(cell);
+    let of_han = subject.tuning.below_han();
+    let below = |cell: Cell| subject.is_reached(cell.ranks) && of_han.contains(&cell.collective);
     let reach = Reach { freed: subject.freed(), below: &below, inside: &inside };
     repair(&round, criteria, &subject.rule_set(), subject.assumptions(), &reach)
 }
@@ -150,7 +141,6 @@ fn list_unconfirmed(
 fn analyze_anew(
     started: &mut Started,
     subject: &mut ValidationSubject,
-    reverted: &mut Vec<RevertedRange>,
     cells: &[Cell],
     session: &mut Session<'_>,
 ) -> Result<(), WorkflowError> {
@@ -163,9 +153,10 @@ fn analyze_anew(
     let mut all = compared.tuned();
     all.extend(cells);
     let (criteria, policy) = (before.criteria, before.tree.policy);
-    let source = Source::of_measured(run, manifest.clone(), session)?;
+    let mut state = published.state.clone();
+    let source = Source::of_measured(run, manifest.clone(), before.release, run.samples()?, session)?;
     let (findings, tuning) = loop {
-        let findings = source.decide_reverting(criteria, policy, reverted)?;
+        let findings = source.decide_reverting(criteria, policy, &state.reverted)?;
         let tuning = tuning::decide(run, &findings, &manifest.pins)?;
         let left = ValidationSubject { tuning: tuning.clone(), ..compared.clone() };
         let is_other = |cell: &Cell| {
@@ -175,7 +166,7 @@ fn analyze_anew(
         let (others, kept): (Vec<Cell>, Vec<Cell>) = all.iter().copied().partition(is_other);
         let kept: Vec<Cell> = kept.into_iter().filter(|cell| left.is_ruled(*cell)).collect();
         let ranges = withdraw(&others, &kept, &left.rule_set());
-        if !add_ranges(reverted, ranges) {
+        if !add_ranges(&mut state.reverted, ranges) {
             break (findings, tuning);
         }
     };
@@ -186,7 +177,6 @@ fn analyze_anew(
     let proof = prove::prove(started, run, &tuning, &measured, not_obeyed)?;
     tuning::pin_files(run, &tuning)?;
     let proof = prove::facts(&findings, &proof, started);
-    let state = TuningState { reverted: reverted.clone(), ..published.state.clone() };
     subject.published = Some(Published { findings, tuning: Some(tuning.clone()), proof, state, ..published.clone() });
     subject.tuning = tuning;
     Ok(())
@@ -194,14 +184,9 @@ fn analyze_anew(
 
 /// Writes what is left of a tuning from elsewhere into the directory of the result. The files stay as they are: jobs may be
 /// reading them.
-fn write_copy(
-    home: &RunDir,
-    started: &mut Started,
-    subject: &mut ValidationSubject,
-    reverted: &[RevertedRange],
-) -> Result<(), WorkflowError> {
+fn write_copy(home: &RunDir, started: &mut Started, subject: &mut ValidationSubject) -> Result<(), WorkflowError> {
     let header = |_: &str| header(subject);
-    let Some(tuning) = subject.tuning.revert(subject.release, reverted, header)? else {
+    let Some(tuning) = subject.tuning.revert(subject.release, &subject.state().reverted, header)? else {
         return Err(unchanged(subject));
     };
     let tuning = tuning.moved(home.path(), rundir::RULES, rundir::HAN);

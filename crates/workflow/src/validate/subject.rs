@@ -3,16 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::comparison::Stage;
 use collrules_record::criteria::Middle;
 use collrules_record::findings::{CellFinding, Verdict};
 use collrules_record::installed::is_installed;
-use collrules_record::policy::Assumptions;
-use collrules_record::rundir::{self, RunDir};
-use collrules_record::settings::Settings;
+use collrules_record::options::Validating;
+use collrules_record::state::StepRecord;
 use collrules_record::validation::{RevertedRange, Round};
 use collrules_record::{
-    Arrangement, Candidate, Cell, Layout, Nodes, Placement, Ranks, Seconds, Survey, Tuning, Validation,
+    Arrangement, Assumptions, Candidate, Cell, Layout, Nodes, Placement, Ranks, RunDir, Seconds, Settings, Stage, Step,
+    Survey, Tuning, TuningState, Validation, rundir,
 };
 use collrules_report::facts::describe_other_transport;
 use collrules_rules::deploy::{HAN_FILE, RULES_FILE};
@@ -22,7 +21,7 @@ use collrules_tuner::repair::RuleSet;
 
 use crate::comparison::Arms;
 use crate::error::WorkflowError;
-use crate::evidence::{self, InForce, Reverted};
+use crate::evidence::{self, InForce};
 use crate::publish::Published;
 use crate::session::Session;
 use crate::start::Started;
@@ -35,28 +34,39 @@ pub(crate) struct ValidationSubject {
     pub(crate) tuning: Tuning,
     /// Its analysis; none for files from elsewhere.
     pub(super) published: Option<Published>,
+    /// State of files from elsewhere, and of comparisons outside of the run.
+    pub(super) alone: TuningState,
     pub(super) release: Release,
     pub(super) version: collrules_rules::Version,
     /// The cells to compare.
     pub(super) cells: Vec<Cell>,
     /// The ranks of the job.
     pub(super) ranks: Ranks,
-    /// The communicator sizes for which HAN handles calls here; all of them for the tuning of an analysis.
-    pub(super) reached: Option<BTreeSet<Ranks>>,
     /// Nodes of the communicators for which a file without an analysis is compared, with HAN for those that it gets.
     pub(super) placement: Placement,
+}
+
+/// Where results of a comparison count for a tuning, and over which settings.
+pub(super) struct ResultPlace<'a> {
+    /// Directory of the result.
+    pub(super) home: &'a RunDir,
+    /// Another layout than that of the run of the tuning, or none; nothing for results outside of the run.
+    pub(super) layout: Option<Option<Layout>>,
+    /// Settings under which rules were compared; none for the default.
+    pub(super) base: &'a Settings,
 }
 
 impl ValidationSubject {
     /// A tuning as this system reads it, without cells so far.
     pub(super) fn read(tuning: &Tuning, started: &Started, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let version = Behaviour::from_version(started.survey.version).map_err(RunnerError::UnknownRelease)?;
-        let Some(published) = Published::of_tuning(tuning)? else {
+        let from_elsewhere = |tuning: &Tuning, session: &mut Session<'_>| {
             let mut read = tuning.read_as(&version)?;
             tuning::say_oddities(&read, &version, session);
             read.pins = started.pins.clone();
-            return Ok(Self::new(read, None, started));
+            Ok(Self::new(read, None, started))
         };
+        let Some(published) = Published::of_tuning(tuning)? else { return from_elsewhere(tuning, session) };
         let Published { run, findings, .. } = &published;
         let other = describe_other_transport(&findings.transport, &started.survey.transport);
         other.iter().for_each(|said| session.say(said));
@@ -70,10 +80,7 @@ impl ValidationSubject {
                 started.release,
             ));
             let beside = Some(run.file(rundir::HAN)).filter(|beside| beside.is_file());
-            let mut read = Tuning::read(file, beside.as_deref())?.read_as(&version)?;
-            tuning::say_oddities(&read, &version, session);
-            read.pins = started.pins.clone();
-            return Ok(Self::new(read, None, started));
+            return from_elsewhere(&Tuning::read(file, beside.as_deref())?, session);
         }
         if let Some(name) = read.differs_from(findings) {
             let path = run.file(name);
@@ -106,9 +113,9 @@ impl ValidationSubject {
         let manifest = published.as_ref().and_then(|published| published.manifest.as_ref());
         Self {
             ranks: manifest.map_or(Ranks(0), |manifest| manifest.plan.ranks),
-            reached: published.is_none().then(BTreeSet::new),
             tuning,
             published,
+            alone: TuningState::default(),
             release: started.release,
             version: started.survey.version,
             cells: Vec::new(),
@@ -135,8 +142,8 @@ impl ValidationSubject {
 
     /// The settings of a job with the tuning: of a run, with files that never change.
     pub(super) fn job(&self) -> Settings {
-        let run = self.published.as_ref().map(|published| &published.run);
-        run.map_or(self.tuning.clone(), |run| tuning::as_pinned(run, self.tuning.clone())).settings().by_name()
+        let of_run = |published: &Published| published.settings_of(self.tuning.clone());
+        self.published.as_ref().map_or_else(|| self.tuning.settings(), of_run).by_name()
     }
 
     /// What tells its launches from others.
@@ -152,22 +159,39 @@ impl ValidationSubject {
         Some(own.is_some_and(|own| own != layout).then_some(layout))
     }
 
-    /// The result of a comparison for the rules that are left: in the run of the tuning with all before it, elsewhere alone.
-    pub(super) fn judge(&self, place: Option<Option<Layout>>, found: &Validation, reverted: &Reverted) -> Validation {
-        if let Some((published, layout)) = self.published.as_ref().zip(place) {
-            let judged = published.judge_under(Some(self.version), layout, &Settings::new());
-            return judged.unwrap_or_else(|| found.clone());
+    /// The state of the tuning, with what was reverted.
+    pub(super) fn state(&self) -> &TuningState {
+        self.published.as_ref().map_or(&self.alone, |published| &published.state)
+    }
+
+    pub(super) fn state_mut(&mut self) -> &mut TuningState {
+        self.published.as_mut().map_or(&mut self.alone, |published| &mut published.state)
+    }
+
+    /// Adds a comparison to the state, or to one of its own if it is outside of the run.
+    pub(super) fn add(&mut self, stage: Stage, place: &ResultPlace<'_>, found: Validation) -> StepRecord {
+        let step = Step::Compare(stage, place.layout.flatten());
+        let compared = StepRecord::compared(step, place.base.clone(), found);
+        let state = if place.layout.is_some() { self.state_mut() } else { &mut self.alone };
+        state.steps.push(compared.clone());
+        compared
+    }
+
+    /// The result for the rules that are left: in the run of the tuning of all comparisons, outside of it of the last one.
+    pub(super) fn judge(&self, place: &ResultPlace<'_>) -> Option<Validation> {
+        if let Some((published, layout)) = self.published.as_ref().zip(place.layout) {
+            return published.judge_under(Some(self.version), layout, place.base);
         }
-        let removed = |cell: Cell| RevertedRange::any_covers(&reverted.ranges, cell, self.release);
-        let own = evidence::verdict([(Stage::Validation(0), found)], |cell| self.known(cell), removed);
-        let mut judged = own.unwrap_or_else(|| found.clone());
-        evidence::carry(&mut judged, &reverted.carried);
+        let TuningState { reverted, carried, withdrawn, .. } = self.alone.clone();
+        let removed = |cell: Cell| RevertedRange::any_covers(&reverted, cell, self.release);
+        let mut judged = evidence::verdict(self.alone.evidence(None, place.base), |cell| self.known(cell), removed)?;
+        evidence::carry(&mut judged, &carried);
         if self.published.is_some() {
-            self.count_uncompared(&mut judged);
+            // Without tuned cells for which it does not answer nothing is confirmed.
+            let round = &judged.round;
+            judged.round.unreached = self.tuned().into_iter().filter(|cell| self.is_open(*cell, round)).count();
         }
-        let (settings, digests) = (self.job(), self.tuning.digests());
-        let (reverted, withdrawn) = (reverted.ranges.clone(), reverted.withdrawn.clone());
-        Validation { settings, digests, reverted, withdrawn, ..judged }
+        Some(Validation { settings: self.job(), digests: self.tuning.digests(), reverted, withdrawn, ..judged })
     }
 
     /// The tuning as the user named it.
@@ -178,11 +202,6 @@ impl ValidationSubject {
     /// The directory with the findings of the tuning.
     pub(super) fn run(&self) -> Option<&RunDir> {
         self.published.as_ref().map(|published| &published.run)
-    }
-
-    /// The run of the tuning, if we measured it.
-    pub(super) fn measured_run(&self) -> Option<&RunDir> {
-        self.published.as_ref().filter(|published| published.manifest.is_some()).map(|published| &published.run)
     }
 
     /// Returns the statistic of the calls that decided on the rules, if they come from an analysis.
@@ -294,7 +313,7 @@ impl ValidationSubject {
 
     /// Returns true if HAN handles calls on this number of ranks.
     pub(super) fn is_reached(&self, ranks: Ranks) -> bool {
-        self.reached.as_ref().is_none_or(|reached| reached.contains(&ranks))
+        self.published.is_some() || self.placement.running.iter().any(|running| running.ranks == ranks)
     }
 
     /// The tuning in force.
@@ -303,18 +322,22 @@ impl ValidationSubject {
         InForce::new(&self.tuning, placement)
     }
 
-    /// Returns true if the tuning has rules for the calls that HAN makes for a cell.
-    pub(super) fn acts_below(&self, cell: Cell) -> bool {
-        self.is_reached(cell.ranks) && self.tuning.below_han().contains(&cell.collective)
-    }
-
     /// The rules that act inside HAN during a cell's calls, by collective and communicator size.
     pub(super) fn inside(&self, cell: Cell) -> Vec<(Collective, Ranks)> {
         self.in_force().inside_han(cell)
     }
 
     /// Returns the directory for results: the run, the run within it of this layout, or a separate one.
-    pub(super) fn home(&self, out: Option<&Path>, layout: Layout) -> Result<RunDir, WorkflowError> {
+    pub(super) fn home(&self, out: Option<&Path>, options: &Validating) -> Result<RunDir, WorkflowError> {
+        let layout = options.system.layout;
+        let elsewhere = |run: &RunDir| out.is_some_and(|out| !rundir::is_same_file(out, run.path()));
+        if options.repair && self.run().is_some_and(elsewhere) {
+            return Err(WorkflowError::Usage(format!(
+                "repairs of a run's rules are recorded in the run: leave out --out, or repair a copy of {} under another \
+                 name",
+                self.name(),
+            )));
+        }
         let layouts = self.published.iter().filter(|_| out.is_none()).flat_map(|published| &published.layouts);
         if let Some((other, _)) = { layouts }.find(|(_, plan)| plan.placement.layout == layout) {
             return Ok(other.clone());
