@@ -76,7 +76,7 @@ pub(crate) fn replay(
         return Err(refuse(&format!("launch {launch} is on both sides")));
     }
     let side = |launches: &[u32]| {
-        let side = observations.of_launches(|launch| launches.contains(&launch))?;
+        let side = observations.of_launches(|launch| launches.contains(&launch));
         if side.is_empty() {
             let list = launches.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             return Err(refuse(&format!("there are no timings of launch {list}")));
@@ -85,8 +85,8 @@ pub(crate) fn replay(
     };
     let (known, unseen) = (side(train)?, side(test)?);
     let statistic = known.statistic();
-    let known_cells = known.cells_with(Competitors::Candidates)?;
-    let (before, after) = (times(&known_cells), times(&unseen.cells_with(Competitors::Candidates)?));
+    let known_cells = known.cells_with(Competitors::Candidates);
+    let (before, after) = (times(&known_cells), times(&unseen.cells_with(Competitors::Candidates)));
     let mut judged = judge(known_cells, statistic, release, criteria, Assumptions::default(), |p| adjust(p.concat()));
     lift_bars(&mut judged, criteria);
     let mut ours = BTreeMap::new();

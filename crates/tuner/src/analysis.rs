@@ -9,7 +9,7 @@ use collrules_record::policy::Assumption;
 use collrules_record::remark::Remark;
 use collrules_record::settings::Settings;
 use collrules_record::tree::Alternative;
-use collrules_record::{Candidate, Placement, Policy};
+use collrules_record::{Candidate, Placement};
 use collrules_rules::{Release, bits};
 
 use crate::build::{TableBuild, build};
@@ -22,25 +22,6 @@ use crate::terms::Terms;
 use crate::tree::{mean_gain, tree};
 use crate::verdict::{JudgedCell, judge_layout, judged_under};
 use crate::view::{Displaced, View, displaced};
-
-/// Finds the calls for which an algorithm should replace the builtin, and the algorithm.
-///
-/// `source` names the data, for the reader. The same observations give the same findings, in any order. Without any
-/// timing or failure, the result is an error.
-pub fn analyze(
-    observations: &Observations,
-    release: Release,
-    criteria: Criteria,
-    policy: Policy,
-    source: &str,
-) -> Result<Findings, TunerError> {
-    let terms = Terms {
-        planned: &observations.planned,
-        weights: observations.weights(),
-        ..Terms::new(observations.statistic(), release, criteria, policy)
-    };
-    analyze_in(observations, &View::default(), &terms, source)
-}
 
 /// Analyses a view of the timings under the given terms.
 pub(crate) fn analyze_in(
@@ -55,7 +36,7 @@ pub(crate) fn analyze_in(
         let wanted = "a share of at least 0, such as 0.03";
         return Err(TunerError::Criteria { name: "the largest regret", value: policy.max_regret, wanted });
     }
-    let cells = observations.cells_in(view)?;
+    let cells = observations.cells_in(view);
     if cells.is_empty() {
         return Err(TunerError::NoSamples { left_out: observations.left_out() });
     }
@@ -64,7 +45,11 @@ pub(crate) fn analyze_in(
     let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
         (own, 0, Vec::new())
     } else {
-        let layouts = layouts_in(own, view, terms, source)?;
+        let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
+        layouts.extend(terms.layouts.iter().map(|laid| {
+            let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, release));
+            LayoutVerdicts::new(laid.placement, laid.run, judge_layout(cells, laid.placement, terms))
+        }));
         let (cells, lacking) = together(&layouts, terms);
         (cells, lacking, layouts)
     };
@@ -106,7 +91,7 @@ pub(crate) fn analyze_in(
         table: built.table,
         han: built.han,
         tree,
-        placement: Placement::default(),
+        placement: terms.placement.clone(),
         transport: None,
         parameters: Settings::new(),
         doubted: BTreeSet::new(),
@@ -115,22 +100,6 @@ pub(crate) fn analyze_in(
         conduct: Vec::new(),
         remarks,
     })
-}
-
-/// The current layout and the others that share its rules, each judged separately.
-fn layouts_in<'a>(
-    own: Vec<JudgedCell>,
-    view: &View,
-    terms: &Terms<'a>,
-    source: &'a str,
-) -> Result<Vec<LayoutVerdicts<'a>>, TunerError> {
-    let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
-    for laid in terms.layouts {
-        let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, terms.release))?;
-        let cells = judge_layout(cells, laid.placement, terms);
-        layouts.push(LayoutVerdicts::new(laid.placement, laid.run, cells));
-    }
-    Ok(layouts)
 }
 
 /// Converts a view of one layout to another: a setting that switches a component off for a collective acts in all
@@ -148,28 +117,17 @@ fn elsewhere(view: &View, placement: &Placement, release: Release) -> View {
 /// The rules under each assumption that is not made, if they differ.
 fn alternatives(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> Vec<Alternative> {
     let missing = Assumption::ALL.into_iter().filter(|assumption| !terms.policy.assumptions.makes(*assumption));
-    missing.filter_map(|assumption| rules_under(assumption, cells, built, terms)).collect()
-}
-
-fn rules_under(
-    assumption: Assumption,
-    cells: &[JudgedCell],
-    built: &TableBuild,
-    terms: &Terms<'_>,
-) -> Option<Alternative> {
-    let mut terms = *terms;
-    terms.policy.assumptions = terms.policy.assumptions.with(assumption);
-    let judged = judged_under(cells, &terms);
-    let other = build(&judged, &terms);
-    let differs = |cell: &&JudgedCell| other.in_use(terms.release, cell) != built.in_use(terms.release, cell);
-    let changed = judged.iter().filter(differs).count();
-    (changed > 0).then(|| Alternative {
-        assumption,
-        made: true,
-        rules: other.table.rules(),
-        gain: mean_gain(&judged, &other, &terms),
-        cells: changed,
-    })
+    let rules_under = |assumption: Assumption| {
+        let mut terms = *terms;
+        terms.policy.assumptions = terms.policy.assumptions.with(assumption);
+        let judged = judged_under(cells, &terms);
+        let other = build(&judged, &terms);
+        let differs = |cell: &&JudgedCell| other.in_use(terms.release, cell) != built.in_use(terms.release, cell);
+        let cells = judged.iter().filter(differs).count();
+        let (rules, gain) = (other.table.rules(), mean_gain(&judged, &other, &terms));
+        (cells > 0).then_some(Alternative { assumption, made: true, rules, gain, cells })
+    };
+    missing.filter_map(rules_under).collect()
 }
 
 /// Refuses criteria outside of their ranges.

@@ -6,7 +6,6 @@ use collrules_record::findings::Crossover;
 use collrules_record::{Candidate, Cell, HanRule, HanRules};
 use collrules_rules::metric::metric;
 use collrules_rules::steps::Steps;
-use collrules_rules::table::RankSteps;
 use collrules_rules::{Collective, Release, RuleTable};
 
 use crate::table::{Sizes, encodings, fewest_rules, place};
@@ -41,7 +40,8 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
         let Some(spans) = fewest_rules(&encoding.problem) else { continue };
         let (steps, crossovers) = place(encoding, &spans, terms);
         built.crossovers.extend(crossovers);
-        built.table.set(encoding.collective, choices(&steps));
+        let choices = steps.map(|sizes| sizes.map(|candidate| candidate.choice_in_rules()));
+        built.table.set(encoding.collective, choices);
         built.han.set(encoding.collective, handed(encoding.collective, &steps, terms));
         built.candidates.insert(encoding.collective, steps);
     }
@@ -68,11 +68,6 @@ pub(crate) fn build(cells: &[JudgedCell], terms: &Terms<'_>) -> TableBuild {
         }
     }
     built
-}
-
-/// Returns the rules of `coll/tuned` among the candidates chosen for a collective.
-fn choices(steps: &Steps<Sizes>) -> RankSteps {
-    steps.map(|sizes| sizes.map(|candidate| candidate.choice_in_rules()))
 }
 
 /// Returns the choices that HAN's file expresses, by the size that callers pass: HAN looks up that size, not lookup

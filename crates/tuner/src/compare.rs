@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::findings::{CellFinding, Findings};
 use collrules_record::validation::{Outcome, ValidationCriteria};
-use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest};
+use collrules_record::{Candidate, Cell, Component, Estimate, HanRule, Manifest, Ranks};
 use collrules_rules::registry;
 
 use crate::cells::PointTimings;
@@ -41,7 +41,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
     };
     let mut obstacles = Vec::new();
     let cells = comparable(before, after, &mut obstacles);
-    let (then, now) = (builtin(before)?, builtin(after)?);
+    let (then, now) = (builtin(before), builtin(after));
     let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
     let logs =
         |series: &PointTimings| series.launch_medians().into_iter().map(|(launch, it)| (launch, it.ln())).collect();
@@ -84,10 +84,7 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
         format: FORMAT,
         before: side(before),
         after: side(after),
-        differences: match (before.manifest, after.manifest) {
-            (Some(before), Some(after)) => differences(before, after),
-            _ => Vec::new(),
-        },
+        differences: before.manifest.zip(after.manifest).map(|(old, new)| differences(old, new)).unwrap_or_default(),
         obstacles,
         criteria,
         cells: changes,
@@ -133,22 +130,12 @@ fn comparable<'a>(
             obstacles.push(Limitation::Swapped);
         }
     }
-    let mut moved = BTreeSet::new();
+    let nodes = |ranks: Ranks| old.placement.nodes.get(&ranks).zip(new.placement.nodes.get(&ranks));
+    let is_moved = |ranks: Ranks| nodes(ranks).is_some_and(|(then, now)| then != now);
     let known: BTreeMap<Cell, &CellFinding> = old.cells.iter().map(|cell| (cell.cell, cell)).collect();
     let pairs = new.cells.iter().filter_map(|cell| Some((*known.get(&cell.cell)?, cell)));
-    let pairs: Vec<_> = pairs
-        .filter(|(_, cell)| {
-            let ranks = cell.cell.ranks;
-            let alike = match (old.placement.nodes.get(&ranks), new.placement.nodes.get(&ranks)) {
-                (Some(then), Some(now)) => then == now,
-                _ => true,
-            };
-            if !alike {
-                moved.insert(ranks);
-            }
-            alike
-        })
-        .collect();
+    let (moved, pairs): (Vec<_>, Vec<_>) = pairs.partition(|(_, cell)| is_moved(cell.cell.ranks));
+    let moved: BTreeSet<Ranks> = moved.iter().map(|(_, cell)| cell.cell.ranks).collect();
     obstacles.extend(moved.into_iter().map(Limitation::Moved));
     if pairs.is_empty() {
         obstacles.push(Limitation::NothingInCommon);
@@ -157,10 +144,10 @@ fn comparable<'a>(
 }
 
 /// The timings of the builtin.
-fn builtin(run: Run<'_>) -> Result<BTreeMap<Cell, PointTimings>, TunerError> {
-    let points = run.observations.map(|observations| observations.points(&View::default())).transpose()?;
-    let points = points.into_iter().flatten();
-    Ok(points.filter(|(_, series)| series.candidate == Candidate::Builtin).collect())
+fn builtin(run: Run<'_>) -> BTreeMap<Cell, PointTimings> {
+    let view = View::default();
+    let points = run.observations.into_iter().flat_map(|observations| observations.points(&view));
+    points.filter(|(_, series)| series.candidate == Candidate::Builtin).collect()
 }
 
 /// Computes the present gain of the earlier rules in a cell of the later run; none if that run has not timed the

@@ -23,11 +23,26 @@ use collrules_rules::{Choice, Collective, Release};
 
 use crate::analysis::analyze_in;
 use crate::error::TunerError;
+use crate::observations::Observations;
 use crate::terms::{Block, Laid, Terms};
 use crate::view::{Displaced, View, displaced};
 
-/// Like [`analyze`](crate::analyze()), for communicators whose calls other components than `coll/tuned` may run, and
-/// with reverted ranges.
+/// Finds the calls for which an algorithm should replace the builtin, and the algorithm.
+///
+/// `source` names the data, for the reader. The same observations give the same findings, in any order. Without any
+/// timing or failure, the result is an error.
+pub fn analyze(
+    observations: &Observations,
+    release: Release,
+    criteria: Criteria,
+    policy: Policy,
+    source: &str,
+) -> Result<Findings, TunerError> {
+    let own = Laid { observations, placement: &Placement::default(), run: source };
+    analyze_among(own, &[], release, criteria, policy, &[]).map(|(findings, _)| findings)
+}
+
+/// Like [`analyze`], for communicators whose calls other components than `coll/tuned` may run, and with reverted ranges.
 pub fn analyze_among(
     own: Laid<'_>,
     layouts: &[Laid<'_>],
@@ -53,13 +68,11 @@ pub fn analyze_among(
         weights: observations.weights(),
         handable: &handable,
         layouts,
-        placement,
-        ..Terms::new(observations.statistic(), release, criteria, policy)
+        ..Terms::new(observations.statistic(), release, criteria, policy, placement)
     };
     let analyze = |view: &View| analyze_in(observations, view, &terms, source);
     let displaced = displaced(placement, release);
     let mut today = analyze(&View::default())?;
-    today.placement = placement.clone();
     today.remarks.extend(handled_by_han(&today, &handable));
     if displaced.is_empty() {
         return Ok((today, BTreeSet::new()));
@@ -85,22 +98,12 @@ pub fn analyze_among(
         judged.iter().filter(|judged| pays(judged)).map(|judged| judged.collective).collect();
 
     // In the end a collective is either moved to `coll/tuned` or not changed.
-    let (over, left): (Displaced, Displaced) = displaced
-        .iter()
-        .map(|(place, component)| (*place, *component))
-        .partition(|((collective, _), _)| freed.contains(collective));
+    let (over, left): (Displaced, Displaced) =
+        displaced.clone().into_iter().partition(|((collective, _), _)| freed.contains(collective));
     let left = left.into_keys().collect();
     let combined = analyze(&View { displaced: over, left, ..View::default() })?;
     let in_use: BTreeMap<Cell, Choice> = combined.cells.iter().map(|cell| (cell.cell, cell.in_use)).collect();
-    let mut findings = Findings {
-        crossovers: combined.crossovers,
-        table: combined.table,
-        han: combined.han,
-        tree: combined.tree,
-        layouts: combined.layouts,
-        remarks: combined.remarks,
-        ..today
-    };
+    let mut findings = Findings { cells: today.cells, ..combined };
     for cell in &mut findings.cells {
         cell.in_use = in_use.get(&cell.cell).copied().unwrap_or(Choice::BUILTIN);
         let Some(component) = displaced.get(&(cell.cell.collective, cell.cell.ranks)) else { continue };
@@ -110,9 +113,8 @@ pub fn analyze_among(
             cell.verdict = Verdict::Keep { why: KeepReason::OtherComponent(*component) };
         }
     }
-    findings
-        .remarks
-        .extend(judged.iter().map(|judged| judged.remark(freed.contains(&judged.collective), in_the_way(judged))));
+    let remark = |judged: &ComponentGain| judged.remark(freed.contains(&judged.collective), in_the_way(judged));
+    findings.remarks.extend(judged.iter().map(remark));
     Ok((findings, freed))
 }
 
@@ -202,12 +204,11 @@ impl ComponentGain {
 
 /// The collectives that HAN handles, and the communicator sizes for which it has rules.
 fn handled_by_han(findings: &Findings, handable: &BTreeSet<Block>) -> Vec<Remark> {
-    let mut remarks: Vec<Remark> = Vec::new();
     let blocks: Vec<&Block> = handable.iter().collect();
-    for blocks in blocks.chunk_by(|a, b| a.0 == b.0) {
-        let ranks = blocks.iter().map(|block| block.1).collect();
-        remarks.push(Remark::Han { collective: blocks[0].0, ranks });
-    }
+    let of_collective = blocks.chunk_by(|a, b| a.0 == b.0);
+    let mut remarks: Vec<Remark> = of_collective
+        .map(|own| Remark::Han { collective: own[0].0, ranks: own.iter().map(|block| block.1).collect() })
+        .collect();
     let touched = handable.iter().filter(|block| findings.han.touches(block.0, block.1)).map(|block| block.1);
     let ranks: BTreeSet<Ranks> = touched.collect();
     let elsewhere = Remark::HanElsewhere(ranks.into_iter().collect());

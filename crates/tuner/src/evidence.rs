@@ -11,7 +11,7 @@ use collrules_record::units::Seconds;
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
 use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
-use crate::statistics::{Score, launch_variance, mann_whitney_test, signed_rank_test, standard_error};
+use crate::statistics::{Score, launch_variance, mann_whitney, signed_rank, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub const LEAST_VISITS: usize = 6;
@@ -60,11 +60,7 @@ pub fn weigh(cell: &CellTimings, statistic: Statistic, criteria: Criteria) -> Ve
             Middle::Median => Estimate::median(&series.seconds(), criteria.level)?,
             Middle::Mean => Estimate::mean(series.seconds(), criteria.level)?,
         };
-        let reference = match series.candidate {
-            Candidate::Builtin => None,
-            _ => builtin,
-        };
-        Some(match reference {
+        Some(match builtin.filter(|_| series.candidate != Candidate::Builtin) {
             Some(builtin) => against(builtin, series, time, statistic, criteria),
             None => JudgedPoint::new(series.candidate, time),
         })
@@ -123,9 +119,9 @@ fn against(
         // Each launch of a table times one candidate, so the pairs are not really paired.
         None if statistic.is_summary() => {
             let [times, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<_>>());
-            Some(mann_whitney_test(&times, &reference))
+            Some(mann_whitney(&times, &reference))
         }
-        None => Some(signed_rank_test(&visits.iter().map(|log_gain| -log_gain).collect::<Vec<_>>())),
+        None => Some(signed_rank(&visits.iter().map(|log_gain| -log_gain).collect::<Vec<_>>())),
     };
     let (p_value, score) = if tested { test() } else { None }.unzip();
     let launches = log_gains(&pairs, criteria.middle, |pair| pair.launch);
@@ -251,7 +247,7 @@ mod tests {
             let seconds = if nth > 0 && call.is_multiple_of(nth) { 2e-3 } else { 10e-6 };
             Timing { launch: 0, visit: call / 6, round: call % 6, seconds }
         };
-        PointTimings::new(Candidate::Builtin, (0..calls).map(timing).collect())
+        PointTimings { candidate: Candidate::Builtin, timings: (0..calls).map(timing).collect() }
     }
 
     #[test]

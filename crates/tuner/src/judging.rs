@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use collrules_record::findings::Statistic;
 
 use collrules_record::criteria::Criteria;
-use collrules_record::{Candidate, Cell, Policy};
+use collrules_record::{Candidate, Cell, Placement, Policy};
 use collrules_rules::Release;
 
 pub use crate::analysis::check as check_criteria;
@@ -28,7 +28,6 @@ pub fn candidates_under_rules(
     criteria: Criteria,
     policy: Policy,
 ) -> BTreeMap<Cell, Candidate> {
-    let terms = Terms::new(statistic, release, criteria, policy);
-    let built = build(cells, &terms);
+    let built = build(cells, &Terms::new(statistic, release, criteria, policy, &Placement::default()));
     cells.iter().map(|cell| (cell.cell, built.in_use(release, cell))).collect()
 }

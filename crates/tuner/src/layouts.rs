@@ -55,45 +55,34 @@ impl<'a> LayoutVerdicts<'a> {
     }
 }
 
-/// Weight of each layout in a cell, 1 in total: layouts with equal arrangements share one weight.
-fn weights(arrangements: &[Arrangement]) -> Vec<f64> {
-    let alike = |arrangement| arrangements.iter().filter(|other| **other == arrangement).count() as f64;
-    let shared: Vec<f64> = arrangements.iter().map(|arrangement| 1.0 / alike(*arrangement)).collect();
-    let sum: f64 = shared.iter().sum();
-    shared.into_iter().map(|weight| weight / sum).collect()
-}
-
 /// The views of a cell; none if a layout with communicators of this size lacks the cell.
 fn views<'a>(layouts: &'a [LayoutVerdicts<'_>], cell: Cell) -> Option<Vec<LayoutView<'a>>> {
     let Cell { collective, ranks, .. } = cell;
-    let having: Vec<(u32, &LayoutVerdicts<'_>)> =
-        (0..).zip(layouts).filter(|(_, layout)| layout.has(collective, ranks)).collect();
-    let arrangements: Vec<_> = having.iter().map(|(_, layout)| layout.arrangement(ranks)).collect();
-    let weights = weights(&arrangements);
-    let mut views = Vec::new();
-    for (((number, layout), arrangement), weight) in having.into_iter().zip(arrangements).zip(weights) {
+    let having = || (0..).zip(layouts).filter(|(_, layout)| layout.has(collective, ranks));
+    let arrangements: Vec<_> = having().map(|(_, layout)| layout.arrangement(ranks)).collect();
+    // 1 in total; layouts with equal arrangements share one weight.
+    let alike = |arrangement| arrangements.iter().filter(|other| **other == arrangement).count() as f64;
+    let shared: Vec<f64> = arrangements.iter().map(|arrangement| 1.0 / alike(*arrangement)).collect();
+    let sum: f64 = shared.iter().sum();
+    let weights = shared.into_iter().map(|weight| weight / sum);
+    let view = |((number, layout), (arrangement, weight)): ((u32, &'a LayoutVerdicts<'_>), (Arrangement, f64))| {
         let running = layout.placement.find_running(collective, ranks);
         let runs_tuned = running.is_none_or(|running| running.by == Component::TUNED);
-        views.push(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, runs_tuned });
-    }
-    Some(views)
+        Some(LayoutView { number, cell: layout.cells.get(&cell)?, arrangement, weight, runs_tuned })
+    };
+    having().zip(arrangements.iter().copied().zip(weights)).map(view).collect()
 }
 
 /// Decides for all layouts together. A cell is left out if a layout with other cells of its communicator size lacks it:
 /// the effect of a rule there is unknown.
 pub(crate) fn together(layouts: &[LayoutVerdicts<'_>], terms: &Terms<'_>) -> (Vec<JudgedCell>, usize) {
     let all: BTreeSet<Cell> = layouts.iter().flat_map(|layout| layout.cells.keys().copied()).collect();
-    let found: Vec<Option<JudgedCell>> = all
-        .iter()
-        .map(|cell| {
-            let views = views(layouts, *cell)?;
-            match &views[..] {
-                [] => None,
-                [alone] => Some(alone.cell.clone()),
-                views => Some(of_views(views, terms)),
-            }
-        })
-        .collect();
+    let decide = |cell: &Cell| match &views(layouts, *cell)?[..] {
+        [] => None,
+        [alone] => Some(alone.cell.clone()),
+        views => Some(of_views(views, terms)),
+    };
+    let found: Vec<Option<JudgedCell>> = all.iter().map(decide).collect();
     let lacking = found.iter().filter(|cell| cell.is_none()).count();
     let mut cells: Vec<JudgedCell> = found.into_iter().flatten().collect();
     decide_again(&mut cells, terms.criteria, |_| ());
@@ -108,12 +97,8 @@ fn of_views(views: &[LayoutView<'_>], terms: &Terms<'_>) -> JudgedCell {
     for (candidate, why) in views.iter().flat_map(|view| &view.cell.disqualified) {
         disqualified.entry(*candidate).or_insert_with(|| why.clone());
     }
-    JudgedCell {
-        cell: views[0].cell.cell,
-        points,
-        disqualified: disqualified.into_iter().collect(),
-        verdict: Verdict::Keep { why: KeepReason::NothingTimed },
-    }
+    let (cell, verdict) = (views[0].cell.cell, Verdict::Keep { why: KeepReason::NothingTimed });
+    JudgedCell { cell, points, disqualified: disqualified.into_iter().collect(), verdict }
 }
 
 impl LayoutView<'_> {

@@ -6,7 +6,7 @@
 //! | module | job |
 //! |---|---|
 //! | `terms` | criteria, policy and system of an analysis |
-//! | `observations` | timings as columns: samples files, foreign tables |
+//! | `observations` | timings by point: samples files, foreign tables |
 //! | `view` | timings that count if another component handles the calls |
 //! | `cells` | timings by cell and candidate, and the pairs that are compared |
 //! | `statistics` | tests, variances, and the correction for many tests |
@@ -61,9 +61,8 @@ mod verdict;
 mod view;
 mod weights;
 
-pub use analysis::analyze;
 pub use compare::compare;
-pub use components::analyze_among;
+pub use components::{analyze, analyze_among};
 pub use error::TunerError;
 pub use observations::Observations;
 pub use reference_gains::reference_gains;

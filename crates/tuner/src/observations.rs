@@ -1,5 +1,6 @@
-//! Timings as columns, read from the samples of a run or taken from a foreign table. The only module with polars.
+//! Timings by point, read from the samples of a run or taken from a foreign table. The only module with polars.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
 use std::io::Cursor;
@@ -18,13 +19,11 @@ use crate::error::TunerError;
 use crate::view::{Competitors, View};
 use crate::weights::{Weights, normalized};
 
-/// Timings that an analysis starts from.
-///
-/// The frame has the columns collective and candidate (texts, each stored once), comm_size, message_bytes, launch, visit,
-/// round and seconds, without nulls; every time is positive.
+/// Timings that an analysis starts from. Every time is positive.
 #[derive(Clone, Debug)]
 pub struct Observations {
-    frame: DataFrame,
+    /// Each point once.
+    points: Vec<(Cell, PointTimings)>,
     ends: Vec<PointEnd>,
     statistic: Statistic,
     left_out: usize,
@@ -37,9 +36,6 @@ pub struct Observations {
 
 /// The launch in which the timing of a point ended early, the point, and the reason.
 type PointEnd = (u32, (Cell, Candidate), EndReason);
-
-/// Columns that identify a point: the call as `coll/tuned` sees it, and the candidate.
-const POINT: [&str; 4] = ["collective", "comm_size", "message_bytes", "candidate"];
 
 impl Observations {
     /// Reads a samples file: one call per line, the slowest rank.
@@ -58,16 +54,52 @@ impl Observations {
         };
         check_head(Path::new("samples.csv"), text)?;
         let rows = read_rows(text, time)?;
-        check_times(&rows, time, text)?;
-        let rows = without_patterns(rows)?;
-        let ended = rows.column("ended")?.is_not_null();
-        let ends = ends(&rows.filter(&ended)?)?;
-        // Filtering copies, so a run without ended points skips it.
-        let timings = if ended.any() { rows.filter(&!ended)? } else { rows };
-        let names = POINT.into_iter().chain(["launch", "visit", "round"]);
-        let mut columns = names.map(|name| timings.column(name).cloned()).collect::<PolarsResult<Vec<Column>>>()?;
-        columns.push(timings.column(time)?.clone().with_name("seconds".into()));
-        Self::new(DataFrame::new(timings.height(), columns)?, ends, statistic)
+        let (collectives, candidates) = (rows.column("collective")?.cat32()?, rows.column("candidate")?.cat32()?);
+        let (ranks, launches) = (rows.column("comm_size")?.u32()?, rows.column("launch")?.u32()?);
+        let (visits, rounds) = (rows.column("visit")?.u32()?, rows.column("round")?.u32()?);
+        let (bytes, times) = (rows.column("message_bytes")?.u64()?, rows.column(time)?.f64()?);
+        let ended = rows.column("ended")?.str()?;
+        let (mut points, mut ends, mut left_out) = (Vec::<(Cell, PointTimings)>::new(), Vec::new(), 0);
+        // Texts are parsed once for each point.
+        let mut known: HashMap<_, Option<usize>> = HashMap::new();
+        for row in 0..rows.height() {
+            let missing =
+                |column: &str| TunerError::Samples(format!("a line has neither an end nor a value in column {column}"));
+            let whole = |column: &UInt32Chunked| column.get(row).ok_or_else(|| missing(column.name()));
+            let bytes = Bytes(bytes.get(row).ok_or_else(|| missing("message_bytes"))?);
+            let time = times.get(row);
+            // A clock with large steps may time a call as 0: such timings are left out and counted.
+            if let Some(time) = time.filter(|time| *time != 0.0) {
+                check_time(Seconds(time), bytes).map_err(|why| impossible(text, row, &why))?;
+            }
+            let names = (collectives.physical().get(row), candidates.physical().get(row));
+            let number = match known.entry((names, ranks.get(row), bytes)) {
+                Entry::Occupied(known) => *known.get(),
+                // Decisions do not use patterns.
+                Entry::Vacant(new) if text_at(collectives, row).starts_with(Pattern::MARK) => *new.insert(None),
+                Entry::Vacant(new) => {
+                    let collective = parse(text_at(collectives, row))?;
+                    let cell = Cell { collective, ranks: Ranks(whole(ranks)?), bytes };
+                    let candidate = parse(text_at(candidates, row))?;
+                    points.push((cell, PointTimings { candidate, timings: Vec::new() }));
+                    *new.insert(Some(points.len() - 1))
+                }
+            };
+            let Some((cell, series)) = number.map(|number| &mut points[number]) else { continue };
+            let launch = whole(launches)?;
+            if let Some(ended) = ended.get(row) {
+                ends.push((launch, (*cell, series.candidate), parse(ended)?));
+                continue;
+            }
+            let seconds = time.ok_or_else(|| missing("seconds"))?;
+            left_out += usize::from(seconds == 0.0);
+            let timing = Timing { launch, visit: whole(visits)?, round: whole(rounds)?, seconds };
+            series.timings.extend((seconds > 0.0).then_some(timing));
+        }
+        // Runs are written in this order, so sorting costs almost nothing.
+        points.iter_mut().for_each(|(_, series)| series.timings.sort_by_key(Timing::turn));
+        let (expected_launches, planned, weights) = (0, Vec::new(), BTreeMap::new());
+        Ok(Self { points, ends, statistic, left_out, expected_launches, planned, weights })
     }
 
     /// Reads the timings of a foreign table: one value per launch, over calls and ranks as the statistic says.
@@ -92,19 +124,16 @@ impl Observations {
     }
 
     /// The timings of launches without a rules file, and those of launches with one, if there are any.
-    pub fn apart_from_rules(self) -> Result<(Self, Option<Self>), TunerError> {
-        let candidates = self.frame.column("candidate")?.cat32()?;
-        let rules = candidates.get_mapping().get_cat(&Candidate::Rules.to_string());
-        let rows = candidates.physical().iter().zip(self.whole("launch")?);
-        let under_rules = rows.filter(|(code, _)| rules.is_some() && *code == rules);
-        let mut under: BTreeSet<u32> = under_rules.map(|(_, launch)| *launch).collect();
+    pub fn apart_from_rules(self) -> (Self, Option<Self>) {
+        let under_rules = self.points.iter().filter(|(_, series)| series.candidate == Candidate::Rules);
+        let mut under: BTreeSet<u32> = under_rules.flat_map(|(_, series)| series.launches()).collect();
         if under.is_empty() {
-            return Ok((self, None));
+            return (self, None);
         }
         // Launches in which all calls under the file failed have no timings of them.
         let failed = self.ends.iter().filter(|(_, (_, candidate), _)| *candidate == Candidate::Rules);
         under.extend(failed.map(|(launch, ..)| *launch));
-        Ok((self.of_launches(|it| !under.contains(&it))?, Some(self.of_launches(|it| under.contains(&it))?)))
+        (self.of_launches(|it| !under.contains(&it)), Some(self.of_launches(|it| under.contains(&it))))
     }
 
     /// Sets the times that programs spend in cells, as weights for choices that cells must share.
@@ -119,17 +148,17 @@ impl Observations {
     }
 
     /// The timings of the wanted launches, with the points that ended early in them.
-    pub fn of_launches(&self, is_wanted: impl Fn(u32) -> bool) -> Result<Self, TunerError> {
-        let wanted: BooleanChunked = self.whole("launch")?.iter().map(|launch| Some(is_wanted(*launch))).collect();
-        let mut frame = self.frame.filter(&wanted)?;
-        frame.rechunk_mut();
-        let ends = self.ends.iter().filter(|(launch, ..)| is_wanted(*launch)).cloned().collect();
-        Ok(Self { frame, ends, ..self.clone() })
+    #[must_use]
+    pub fn of_launches(&self, is_wanted: impl Fn(u32) -> bool) -> Self {
+        let mut own = self.clone();
+        own.points.iter_mut().for_each(|(_, series)| series.timings.retain(|timing| is_wanted(timing.launch)));
+        own.ends.retain(|(launch, ..)| is_wanted(*launch));
+        own
     }
 
     /// The number of timings.
     pub fn len(&self) -> usize {
-        self.frame.height()
+        self.points.iter().map(|(_, series)| series.timings.len()).sum()
     }
 
     /// Returns true if there is no timing at all.
@@ -148,15 +177,15 @@ impl Observations {
     }
 
     /// The timings of these candidates and the builtin, by cell, in the order of measurement.
-    pub fn cells_with(&self, competitors: Competitors) -> Result<Vec<CellTimings>, TunerError> {
+    pub fn cells_with(&self, competitors: Competitors) -> Vec<CellTimings> {
         self.cells_in(&View { competitors, ..View::default() })
     }
 
     /// The timings that count in a view, by cell and by the candidate that they count for. Cells in which every candidate
     /// failed are included.
-    pub(crate) fn cells_in(&self, view: &View) -> Result<Vec<CellTimings>, TunerError> {
+    pub(crate) fn cells_in(&self, view: &View) -> Vec<CellTimings> {
         let mut cells: BTreeMap<Cell, CellTimings> = BTreeMap::new();
-        for (cell, series) in self.points(view)? {
+        for (cell, series) in self.points(view) {
             cells.entry(cell).or_insert_with(|| CellTimings::new(cell)).series.push(series);
         }
         for (_, (cell, candidate), ended) in &self.ends {
@@ -177,61 +206,16 @@ impl Observations {
             cell.series.sort_unstable_by_key(|series| series.candidate);
             cell.disqualified.sort_by_key(|(candidate, _)| *candidate);
         }
-        Ok(cells.into_values().collect())
+        cells.into_values().collect()
     }
 
-    /// The timings of each point, in no particular order of points.
-    pub(crate) fn points(&self, view: &View) -> Result<Vec<(Cell, PointTimings)>, TunerError> {
-        let (collectives, ranks) = (self.frame.column("collective")?.cat32()?, self.whole("comm_size")?);
-        let (launch, visit, round) = (self.whole("launch")?, self.whole("visit")?, self.whole("round")?);
-        let bytes = self.frame.column("message_bytes")?.u64()?.cont_slice()?;
-        let seconds = self.frame.column("seconds")?.f64()?.cont_slice()?;
-        let candidates = self.frame.column("candidate")?.cat32()?;
-        let timing = |row: IdxSize| {
-            let row = row as usize;
-            Timing { launch: launch[row], visit: visit[row], round: round[row], seconds: seconds[row] }
-        };
-        let groups = self.frame.group_by(POINT)?.into_groups();
-        let point = |group: GroupsIndicator<'_>| {
-            let first = group.first() as usize;
-            let cell = Cell {
-                collective: parse(text_at(collectives, first))?,
-                ranks: Ranks(ranks[first]),
-                bytes: Bytes(bytes[first]),
-            };
-            let timings = match group {
-                GroupsIndicator::Idx((_, rows)) => rows.iter().map(|row| timing(*row)).collect(),
-                GroupsIndicator::Slice([start, count]) => (start..start + count).map(timing).collect(),
-            };
-            let candidate = view.counts_as(cell, parse(text_at(candidates, first))?);
-            Ok(candidate.map(|candidate| (cell, PointTimings::new(candidate, timings))))
-        };
-        groups.iter().map(point).filter_map(Result::transpose).collect()
-    }
-
-    fn new(frame: DataFrame, ends: Vec<PointEnd>, statistic: Statistic) -> Result<Self, TunerError> {
-        if let Some(column) = frame.columns().iter().find(|column| column.null_count() > 0) {
-            let message = format!("a line has neither an end nor a value in column {}", column.name());
-            return Err(TunerError::Samples(message));
-        }
-        let seconds = frame.column("seconds")?.f64()?;
-        let usable: BooleanChunked = seconds.into_no_null_iter().map(|s| Some(s.is_finite() && s > 0.0)).collect();
-        let mut timings = if usable.all() { frame.clone() } else { frame.filter(&usable)? };
-        timings.rechunk_mut();
-        let left_out = frame.height() - timings.height();
-        Ok(Self {
-            frame: timings,
-            ends,
-            statistic,
-            left_out,
-            weights: BTreeMap::new(),
-            expected_launches: 0,
-            planned: Vec::new(),
+    /// The timings of each point that has any and counts in a view, in no particular order of points.
+    pub(crate) fn points(&self, view: &View) -> impl Iterator<Item = (Cell, PointTimings)> {
+        let timed = self.points.iter().filter(|(_, series)| !series.timings.is_empty());
+        timed.filter_map(|(cell, series)| {
+            let candidate = view.counts_as(*cell, series.candidate)?;
+            Some((*cell, PointTimings { candidate, ..series.clone() }))
         })
-    }
-
-    fn whole(&self, name: &str) -> Result<&[u32], TunerError> {
-        Ok(self.frame.column(name)?.u32()?.cont_slice()?)
     }
 }
 
@@ -248,6 +232,7 @@ fn text_once() -> DataType {
     DataType::from_categories(Categories::random("collrules".into(), CategoricalPhysical::U32))
 }
 
+/// The rows of a samples file, in one piece.
 fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
     let types = COLUMNS.map(|name| {
         let kind = match name {
@@ -262,7 +247,7 @@ fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
     // Of the time columns, only the needed one is parsed.
     let is_wanted = |name: &&str| *name == time || !matches!(*name, "max_s" | "min_s" | "mean_s");
     let wanted: Arc<[PlSmallStr]> = COLUMNS.into_iter().filter(is_wanted).map(PlSmallStr::from).collect();
-    let rows = CsvReadOptions::default()
+    let mut rows = CsvReadOptions::default()
         .with_has_header(true)
         .with_schema_overwrite(Some(Arc::new(Schema::from_iter(types))))
         .with_infer_schema_length(Some(0))
@@ -270,53 +255,16 @@ fn read_rows(text: &str, time: &str) -> Result<DataFrame, TunerError> {
         .map_parse_options(|options| options.with_comment_prefix(Some("#")))
         .into_reader_with_file_handle(Cursor::new(text.as_bytes()))
         .finish()?;
+    rows.rechunk_mut();
     Ok(rows)
 }
 
-/// Rejects times that no call can have, with their line. A clock with large steps may time a call as 0: such timings
-/// are left out and counted.
-fn check_times(rows: &DataFrame, time: &str, text: &str) -> Result<(), TunerError> {
-    let (seconds, bytes) = (rows.column(time)?.f64()?, rows.column("message_bytes")?.u64()?);
-    for (row, (seconds, bytes)) in seconds.iter().zip(bytes.iter()).enumerate() {
-        let Some(seconds) = seconds.filter(|seconds| *seconds != 0.0) else { continue };
-        if let Err(why) = check_time(Seconds(seconds), Bytes(bytes.unwrap_or_default())) {
-            let is_row = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
-            // The first line names the columns.
-            let line = text.lines().enumerate().filter(is_row).nth(row + 1).map_or(0, |(place, _)| place + 1);
-            return Err(TunerError::Samples(format!("line {line}: {why}")));
-        }
-    }
-    Ok(())
-}
-
-/// The rows of cells: decisions do not use patterns.
-fn without_patterns(rows: DataFrame) -> Result<DataFrame, TunerError> {
-    let names = rows.column("collective")?.cat32()?;
-    let is_pattern = |code| names.get_mapping().cat_to_str(code).is_some_and(|name| name.starts_with(Pattern::MARK));
-    let mut known: HashMap<u32, bool> = HashMap::new();
-    let codes = names.physical().iter();
-    let of_cells: BooleanChunked = codes
-        .map(|code| Some(!code.is_some_and(|code| *known.entry(code).or_insert_with(|| is_pattern(code)))))
-        .collect();
-    if of_cells.all() { Ok(rows) } else { Ok(rows.filter(&of_cells)?) }
-}
-
-/// The points that ended early, in the order of the file.
-fn ends(rows: &DataFrame) -> Result<Vec<PointEnd>, TunerError> {
-    let (collectives, candidates) = (rows.column("collective")?.cat32()?, rows.column("candidate")?.cat32()?);
-    let (ranks, bytes) = (rows.column("comm_size")?.u32()?, rows.column("message_bytes")?.u64()?);
-    let launches = rows.column("launch")?.u32()?;
-    let mut ends = Vec::new();
-    for (row, ended) in rows.column("ended")?.str()?.iter().enumerate() {
-        let ended: EndReason = parse(ended.unwrap_or_default())?;
-        let (Some(launch), Some(ranks), Some(bytes)) = (launches.get(row), ranks.get(row), bytes.get(row)) else {
-            return Err(TunerError::Samples(format!("the point that ended with `{ended}` lacks its launch or sizes")));
-        };
-        let collective = parse(text_at(collectives, row))?;
-        let cell = Cell { collective, ranks: Ranks(ranks), bytes: Bytes(bytes) };
-        ends.push((launch, (cell, parse(text_at(candidates, row))?), ended));
-    }
-    Ok(ends)
+/// The error of a time that no call can have, with the line of its row.
+fn impossible(text: &str, row: usize, why: &str) -> TunerError {
+    let is_row = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
+    // The first line names the columns.
+    let line = text.lines().enumerate().filter(is_row).nth(row + 1).map_or(0, |(place, _)| place + 1);
+    TunerError::Samples(format!("line {line}: {why}"))
 }
 
 /// The text at a row; empty if there is none.
@@ -345,9 +293,9 @@ mod tests {
              2,,,bcast,4,8,rules,,,,disqualified: hangs\n"
         );
         let observations = Observations::from_samples(&text).expect("samples");
-        let (without, under) = observations.apart_from_rules().expect("launches");
+        let (without, under) = observations.apart_from_rules();
         let failures = |observations: &Observations, competitors| -> Vec<String> {
-            let cells = observations.cells_with(competitors).expect("timings");
+            let cells = observations.cells_with(competitors);
             cells.into_iter().flat_map(|cell| cell.disqualified).map(|(_, why)| why).collect()
         };
         assert_eq!(failures(&without, Competitors::Mockups), ["wrong"]);

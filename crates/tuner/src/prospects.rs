@@ -92,26 +92,16 @@ fn is_open(findings: &Findings, found: &CellFinding) -> bool {
 /// Gain of a choice in a measured cell; none for the builtin's own choice.
 fn at(found: &CellFinding, choice: Choice) -> Option<Estimate> {
     if choice == found.in_use {
-        return found.gain_in_use().filter(|_| found.candidate_in_use() != Candidate::Builtin);
+        return found.gain_in_use();
     }
-    if choice.is_builtin() {
-        return None;
-    }
-    found.point(Candidate::from_choice(choice)).and_then(|point| point.gain)
+    found.point(Candidate::from_choice(choice))?.gain
 }
 
 /// Gain between two sizes, interpolated in the logarithms of gain and size.
 fn between(low: Option<Estimate>, high: Option<Estimate>, weight: f64) -> Option<Estimate> {
     let one = |of: Estimate| Estimate { point: 1.0, low: Some(1.0), high: Some(1.0), ..of };
     let (low, high) = (low.or(high.map(one))?, high.or(low.map(one))?);
-    let mix = |a: f64, b: f64| (a.ln() * (1.0 - weight) + b.ln() * weight).exp();
-    Some(Estimate {
-        point: mix(low.point, high.point),
-        low: low.low.zip(high.low).map(|(a, b)| mix(a, b)),
-        high: low.high.zip(high.high).map(|(a, b)| mix(a, b)),
-        level: low.level,
-        samples: low.samples.min(high.samples),
-    })
+    Estimate::product_of_powers([(1.0 - weight, low), (weight, high)])
 }
 
 #[cfg(test)]

@@ -14,22 +14,21 @@ use collrules_record::{Candidate, Cell, Estimate};
 use collrules_rules::Collective;
 
 use crate::cells::{CellTimings, PointTimings};
-use crate::error::TunerError;
 use crate::evidence::{JudgedPoint, weigh};
 use crate::observations::Observations;
 use crate::statistics::adjust;
 use crate::view::Competitors;
 
 /// Compares the reference algorithms with the library; empty if none was timed.
-pub fn reference_gains(observations: &Observations, criteria: Criteria) -> Result<Vec<Remark>, TunerError> {
-    let cells = observations.cells_with(Competitors::WithReferences)?;
+pub fn reference_gains(observations: &Observations, criteria: Criteria) -> Vec<Remark> {
+    let cells = observations.cells_with(Competitors::WithReferences);
     let of_cell = |cell: &CellTimings| {
         let points = against_fastest(cell, observations.statistic(), criteria).into_iter();
         points.map(|point| (cell.cell, point)).collect::<Vec<_>>()
     };
     let points: Vec<(Cell, JudgedPoint)> = cells.iter().flat_map(of_cell).collect();
     if points.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let q_values = adjust(points.iter().map(|(_, point)| point.finding.p_value));
     let mut ahead: BTreeMap<(Collective, Candidate), Vec<(Cell, Estimate)>> = BTreeMap::new();
@@ -42,13 +41,13 @@ pub fn reference_gains(observations: &Observations, criteria: Criteria) -> Resul
         }
     }
     if ahead.is_empty() {
-        return Ok(vec![Remark::NoReferenceFaster]);
+        return vec![Remark::NoReferenceFaster];
     }
     let of_reference = |((_, reference), gains): ((Collective, Candidate), Vec<(Cell, Estimate)>)| {
         let (cell, gain) = gains.iter().max_by(|a, b| a.1.point.total_cmp(&b.1.point)).copied()?;
         Some(Remark::ReferenceFaster { cell, reference, sizes: gains.len(), gain })
     };
-    Ok(ahead.into_iter().filter_map(of_reference).collect())
+    ahead.into_iter().filter_map(of_reference).collect()
 }
 
 /// The reference algorithms of a cell with enough visits for a test, against the library's fastest algorithm.

@@ -144,7 +144,10 @@ fn proposal(
     let mut candidates = vec![Candidate::Builtin];
     candidates.extend([below, above].into_iter().filter(|candidate| *candidate != Candidate::Builtin));
     candidates.dedup();
-    let difference = |finding: &CellFinding| Some(log_time(finding, above)? - log_time(finding, below)?);
+    let difference = |finding: &CellFinding| {
+        let log_time = |candidate| finding.point(candidate).map(|point| point.time.point.ln());
+        Some(log_time(above)? - log_time(below)?)
+    };
     // If one of the two choices was not timed at one end, the difference at the other end is used.
     let (d, e) = match (difference(low), difference(high)) {
         (Some(d), Some(e)) => (d.abs(), e.abs()),
@@ -157,11 +160,6 @@ fn proposal(
     };
     let plan = CellPlan::new(cell, candidates);
     Some(Proposal { plan, gap, worth: (d + e) / 24.0 * counts.unwrap_or(doublings) })
-}
-
-/// Logarithm of the median time.
-fn log_time(finding: &CellFinding, candidate: Candidate) -> Option<f64> {
-    finding.point(candidate).map(|point| point.time.point.ln())
 }
 
 /// Returns the size at which to cut a gap that is wider than `width`: the power of two nearest its middle in the

@@ -91,16 +91,14 @@ fn first_of_each<T>(
 /// Candidates that were faster than the builtin and must not be chosen for a reason other than a failure.
 fn barred(cells: &[JudgedCell]) -> impl Iterator<Item = Remark> {
     let mut barred: BTreeMap<(Collective, Bar), (BTreeSet<Candidate>, BTreeSet<Cell>)> = BTreeMap::new();
-    for cell in cells {
-        for point in &cell.points {
-            // Failures have a remark of their own, whether or not the candidate was fast.
-            if let Some(Shortfall::Barred(bar)) = point.shortfall.as_ref()
-                && *bar != Bar::Failed
-            {
-                let (candidates, cells) = barred.entry((cell.cell.collective, bar.clone())).or_default();
-                candidates.insert(point.finding.candidate);
-                cells.insert(cell.cell);
-            }
+    for (cell, point) in cells.iter().flat_map(|cell| cell.points.iter().map(|point| (cell.cell, point))) {
+        // Failures have a remark of their own, whether or not the candidate was fast.
+        if let Some(Shortfall::Barred(bar)) =
+            point.shortfall.as_ref().filter(|it| **it != Shortfall::Barred(Bar::Failed))
+        {
+            let (candidates, cells) = barred.entry((cell.collective, bar.clone())).or_default();
+            candidates.insert(point.finding.candidate);
+            cells.insert(cell);
         }
     }
     barred.into_iter().map(|((collective, bar), (candidates, cells))| {

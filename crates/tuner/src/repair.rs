@@ -149,16 +149,19 @@ pub fn repair(
                 verdict: if failed(it.cell) { Outcome::Slower } else { it.verdict },
             });
             let holding: Vec<ComparedSize> = compared.collect();
-            let kept = confirmed_sizes(&sizes, &holding);
+            let mut lost = sizes.clone();
+            for (first, end) in confirmed_sizes(&sizes, &holding) {
+                lost.set(first, end, Default::default());
+            }
             // HAN's ranges end at sizes of messages, so between the largest lookup bytes of one and their end there may be no call.
             let factor = if han.touches(collective, ranks) { metric(*release, collective, ranks).factor() } else { 1 };
             let has_calls = |(first, end): &(u64, Option<u64>)| {
                 first.checked_next_multiple_of(factor).is_some_and(|at| within(*first, *end, at))
             };
-            unconfirmed_sizes(&sizes, &kept).into_iter().filter(has_calls).for_each(&mut revert);
-            let is_lost = |at: u64| {
-                *sizes.get(at) != Default::default() && !kept.iter().any(|(first, end)| within(*first, *end, at))
-            };
+            let is_ruled = |choice: &_| *choice != Default::default();
+            let ranges = lost.iter().filter(|(.., choice)| is_ruled(*choice)).map(|(first, end, _)| (first, end));
+            ranges.filter(has_calls).for_each(&mut revert);
+            let is_lost = |at: u64| is_ruled(lost.get(at));
             repair.cells.extend(ruled.iter().map(|cell| cell.cell).filter(|cell| is_lost(cell.lookup_bytes(*release))));
         }
         for cell in block.iter().filter(|cell| !cell.is_ruled() && cell.verdict == Outcome::Slower) {
@@ -239,23 +242,6 @@ fn confirmed_sizes<V: Clone + PartialEq + Default>(
         }
     }
     kept
-}
-
-/// Returns the ranges with rules outside of the kept ones.
-fn unconfirmed_sizes<V: Clone + PartialEq + Default>(
-    sizes: &Steps<V>,
-    kept: &[(u64, Option<u64>)],
-) -> Vec<(u64, Option<u64>)> {
-    let mut left = Vec::new();
-    for (first, end, _) in sizes.iter().filter(|(.., in_use)| **in_use != V::default()) {
-        let mut from = Some(first);
-        for (low, high) in kept.iter().filter(|(low, _)| within(first, end, *low)) {
-            left.extend(from.filter(|from| from < low).map(|from| (from, Some(*low))));
-            from = *high;
-        }
-        left.extend(from.filter(|from| end.is_none_or(|end| *from < end)).map(|from| (from, end)));
-    }
-    left
 }
 
 /// The range of a step around a point, up to the nearest of other ranges.

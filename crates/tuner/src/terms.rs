@@ -1,7 +1,6 @@
 //! Inputs of an analysis in addition to the timings: criteria, policy, system.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use collrules_record::criteria::Criteria;
 use collrules_record::findings::Statistic;
@@ -48,12 +47,15 @@ pub(crate) struct Terms<'a> {
     pub(crate) placement: &'a Placement,
 }
 
-/// Placement if none is known.
-static UNPLACED: LazyLock<Placement> = LazyLock::new(Placement::default);
-
-impl Terms<'_> {
-    /// Terms without reverted ranges, plans, weights and layouts.
-    pub(crate) fn new(statistic: Statistic, release: Release, criteria: Criteria, policy: Policy) -> Self {
+impl<'a> Terms<'a> {
+    /// Terms without reverted ranges, plans, weights and other layouts.
+    pub(crate) fn new(
+        statistic: Statistic,
+        release: Release,
+        criteria: Criteria,
+        policy: Policy,
+        placement: &'a Placement,
+    ) -> Self {
         Self {
             statistic,
             release,
@@ -64,7 +66,7 @@ impl Terms<'_> {
             weights: Weights(const { &BTreeMap::new() }),
             handable: const { &BTreeSet::new() },
             layouts: &[],
-            placement: &UNPLACED,
+            placement,
         }
     }
 

@@ -94,9 +94,7 @@ fn evidence(
     };
     let finding = |cell: &JudgedCell| cell.point(candidate).cloned();
     let ends = |cell: &&JudgedCell| {
-        if candidate == Candidate::Builtin {
-            return None;
-        }
+        // The builtin has none.
         let gain = finding(cell)?.gain?;
         Some((gain.low?.ln(), gain.high?.ln()))
     };
@@ -157,10 +155,7 @@ fn rank_changes(cells: &[JudgedCell], built: &TableBuild, terms: &Terms<'_>) -> 
         for cell in pair[0] {
             let Ok(other) = pair[1].binary_search_by_key(&cell.cell.bytes, |other| other.cell.bytes) else { continue };
             let other = &pair[1][other];
-            let (below, above) = (
-                built.in_use(terms.release, cell).choice_in_rules(),
-                built.in_use(terms.release, other).choice_in_rules(),
-            );
+            let [below, above] = [cell, other].map(|it| built.in_use(terms.release, it).choice_in_rules());
             let bracket = (cell.cell.ranks, other.cell.ranks);
             match changes.last_mut().filter(|last| open && (last.below, last.above) == (below, above)) {
                 Some(last) => last.messages.1 = cell.cell.bytes,

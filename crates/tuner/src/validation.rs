@@ -61,7 +61,14 @@ fn describe_subjects(
     let result = compared.of(arm);
     let is_under = |subject: &ArmSubject| subject.condition() == Some(condition);
     let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_under(&it.subject));
-    let cells = subjects.filter_map(|it| describe_cell(it, known, verdict(it))).collect();
+    let describe_cell = |it: &SubjectResult| {
+        let cell = it.subject.cell()?;
+        let CellFacts { tuned, in_use, control, han } = known(cell);
+        let &SubjectResult { without, with, speedup, q_value, .. } = it;
+        let verdict = verdict(it);
+        Some(ValidatedCell { cell, tuned, in_use, control, han, without, with, speedup, q_value, verdict })
+    };
+    let cells = subjects.filter_map(describe_cell).collect();
     let barred = compared.barred.iter().filter(|(_, subject, _)| is_under(subject));
     let failed = barred.filter_map(|(barred, subject, why)| {
         Some(FailedCell { cell: subject.cell()?, with: barred == arm, why: why.clone() })
@@ -177,27 +184,6 @@ fn mean_of_stretches(one: Estimate, other: Estimate, phases: f64) -> Estimate {
     let factor = mean.low.map(|low| (mean.point / low).ln().max(apart).max(phases).exp());
     let (low, high) = (factor.map(|factor| mean.point / factor), factor.map(|factor| mean.point * factor));
     Estimate { low, high, ..mean }
-}
-
-fn describe_cell(
-    result: &SubjectResult,
-    known: &impl Fn(Cell) -> CellFacts,
-    verdict: Outcome,
-) -> Option<ValidatedCell> {
-    let cell = result.subject.cell()?;
-    let CellFacts { tuned, in_use, control, han } = known(cell);
-    Some(ValidatedCell {
-        cell,
-        tuned,
-        in_use,
-        control,
-        han,
-        without: result.without,
-        with: result.with,
-        speedup: result.speedup,
-        q_value: result.q_value,
-        verdict,
-    })
 }
 
 #[cfg(test)]

@@ -57,11 +57,11 @@ pub fn judge(
         point.finding.q_value = q_value;
         point.shortfall = shortfall(point, statistic, criteria);
     }
-    let judged = cells.into_iter().zip(points).map(|(CellTimings { cell, disqualified, .. }, points)| {
+    let of_cell = |(CellTimings { cell, disqualified, .. }, points)| {
         let verdict = Verdict::Keep { why: KeepReason::NothingTimed };
         JudgedCell { cell, points, disqualified, verdict }
-    });
-    let mut judged: Vec<JudgedCell> = judged.collect();
+    };
+    let mut judged: Vec<JudgedCell> = cells.into_iter().zip(points).map(of_cell).collect();
     set_bars(&mut judged, release, criteria, assumptions);
     judged
 }
@@ -132,25 +132,20 @@ pub(crate) fn is_harmless(point: &JudgedPoint, max_regret: f64) -> bool {
     }
 }
 
-/// Sets the verdict of each cell of one collective and one communicator size.
-fn decide(block: &mut [JudgedCell], criteria: Criteria) {
-    let mut cells_won: HashMap<Candidate, usize> = HashMap::new();
-    for point in block.iter().flat_map(JudgedCell::qualified) {
-        *cells_won.entry(point.candidate).or_default() += 1;
-    }
-    for cell in block {
-        cell.verdict = match cell.pick(&cells_won, criteria) {
-            Some((candidate, gain)) => Verdict::Replace { candidate, gain },
-            None => Verdict::Keep { why: cell.why_kept() },
-        };
-    }
-}
-
 /// Changes the cells of each collective and communicator size, and decides again. Cells are ordered by these.
 pub(crate) fn decide_again(cells: &mut [JudgedCell], criteria: Criteria, mut change: impl FnMut(&mut [JudgedCell])) {
     for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
         change(block);
-        decide(block, criteria);
+        let mut cells_won: HashMap<Candidate, usize> = HashMap::new();
+        for point in block.iter().flat_map(JudgedCell::qualified) {
+            *cells_won.entry(point.candidate).or_default() += 1;
+        }
+        for cell in block {
+            cell.verdict = match cell.pick(&cells_won, criteria) {
+                Some((candidate, gain)) => Verdict::Replace { candidate, gain },
+                None => Verdict::Keep { why: cell.why_kept() },
+            };
+        }
     }
 }
 

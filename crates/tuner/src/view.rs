@@ -61,18 +61,12 @@ impl View {
     /// Returns the candidate that this one counts as in this view; none if it is switched off with another component,
     /// or never counts.
     pub(crate) fn counts_as(&self, cell: Cell, candidate: Candidate) -> Option<Candidate> {
-        if !self.competitors.have(candidate) {
-            return None;
-        }
-        if self.competitors == Competitors::MockupsUnderRules && candidate == Candidate::Rules {
-            return Some(Candidate::Builtin);
-        }
-        // A candidate without a choice is independent of components.
-        if candidate.choice().is_none() {
-            return Some(candidate);
-        }
         let place = (cell.collective, cell.ranks);
         match candidate {
+            _ if !self.competitors.have(candidate) => None,
+            Candidate::Rules if self.competitors == Competitors::MockupsUnderRules => Some(Candidate::Builtin),
+            // A candidate without a choice is independent of components.
+            _ if candidate.choice().is_none() => Some(candidate),
             _ if self.left.contains(&place) => (candidate == Candidate::Builtin).then_some(candidate),
             _ if !self.displaced.contains_key(&place) => Some(candidate),
             Candidate::Component(Component::TUNED) => Some(Candidate::Builtin),

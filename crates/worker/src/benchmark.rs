@@ -27,7 +27,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Re
     };
     ffi::return_errors(&comm);
     let han_switch = HanSwitch::new(Some(tools), benchmark.collective, &[benchmark.candidate])?;
-    han_switch.as_ref().map_or(Ok(()), |han_switch| han_switch.before(0))?;
+    han_switch.before(0)?;
     let parts = benchmark.even.map(|even| Parts::split(&comm, even).map(Rc::new)).transpose()?;
     for length in &benchmark.lengths {
         report(control, &WorkerEvent::Benchmarking(*length));

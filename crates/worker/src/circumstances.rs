@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs};
 
-use collrules_rules::{Collective, settings};
+use collrules_rules::settings;
 use collrules_runner::circumstances::{
     COMPONENTS, Circumstances, HAN_FILE, RULES_FILE, RulesReading, USE_HAN, USE_RULES, digest,
 };
@@ -12,7 +12,7 @@ use collrules_runner::wire::WorkerEvent;
 use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
-use crate::switch::variable;
+use crate::switch::forced_algorithms;
 
 /// Reports the settings of every rank.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
@@ -64,19 +64,13 @@ pub(crate) fn host() -> String {
 }
 
 fn find_circumstances(tools: &Tools) -> Result<Circumstances, ToolsError> {
-    let mut forced = BTreeMap::new();
-    for collective in Collective::ALL {
-        if let Some(id) = tools.int(&variable(collective, "algorithm"))?.filter(|id| *id != 0) {
-            forced.insert(collective, id);
-        }
-    }
     Ok(Circumstances {
         host: host(),
         directory: env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
         components: tools.text(COMPONENTS)?,
         tuned: reading(tools, USE_RULES, RULES_FILE)?,
         han: reading(tools, USE_HAN, HAN_FILE)?,
-        forced,
+        forced: forced_algorithms(tools)?,
     })
 }
 

@@ -9,12 +9,16 @@ use std::thread;
 use std::time::Duration;
 
 use collrules_record::{Candidate, Cast, Cell, Pattern};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error;
 
 /// The rank that fails.
 const RANK: u32 = 1;
 
 /// Phase in which a fault occurs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Phase {
     /// Before the checked call.
     Check,
@@ -22,7 +26,8 @@ pub(crate) enum Phase {
     Time,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum InjectedFaultKind {
     Crash,
     Exit,
@@ -31,6 +36,7 @@ enum InjectedFaultKind {
     /// Uses a processor between turns.
     Poll,
     /// Omits a call of a mock-up.
+    #[serde(skip)]
     Skip(usize),
 }
 
@@ -116,33 +122,23 @@ impl InjectedFault {
     fn hits(&self, words: &[String; 4]) -> bool {
         self.target.iter().zip(words).all(|(own, word)| own == "*" || own == word)
     }
-}
 
-impl InjectedFault {
     fn read(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let &[kind, phase, collective, ranks, bytes, candidate] = words.as_slice() else {
             return Err(format!("`{text}` is no fault; write KIND PHASE COLLECTIVE RANKS BYTES CANDIDATE"));
         };
-        let kind = match kind {
-            "crash" => InjectedFaultKind::Crash,
-            "exit" => InjectedFaultKind::Exit,
-            "hang" => InjectedFaultKind::Hang,
-            "wrong" => InjectedFaultKind::Wrong,
-            "poll" => InjectedFaultKind::Poll,
-            skip if skip.starts_with("skip:") => {
-                let call = skip["skip:".len()..].parse().map_err(|_| format!("`{skip}` names no call"))?;
-                InjectedFaultKind::Skip(call)
-            }
-            other => return Err(format!("`{other}` is none of crash, exit, hang, wrong, poll, skip:CALL")),
+        let kind = match kind.strip_prefix("skip:") {
+            Some(call) => InjectedFaultKind::Skip(call.parse().map_err(|_| format!("`{kind}` names no call"))?),
+            None => parse_word(kind)?,
         };
-        let phase = match phase {
-            "check" => Phase::Check,
-            "time" => Phase::Time,
-            other => return Err(format!("`{other}` is neither check nor time")),
-        };
+        let phase = parse_word(phase)?;
         Ok(Self { kind, phase, target: [collective, ranks, bytes, candidate].map(str::to_owned) })
     }
+}
+
+fn parse_word<'de, T: Deserialize<'de>>(word: &'de str) -> Result<T, String> {
+    T::deserialize(word.into_deserializer()).map_err(|error: Error| error.to_string())
 }
 
 #[cfg(test)]

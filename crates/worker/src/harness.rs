@@ -6,13 +6,13 @@ use std::fs;
 use collrules_record::clock::{Harness, SyncMethod};
 use collrules_record::estimate::median;
 use collrules_record::units::{Ranks, Seconds};
-use mpi::collective::{Root, SystemOperation};
+use mpi::collective::SystemOperation;
 use mpi::topology::{Communicator, SimpleCommunicator};
 
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::control::Control;
-use crate::sync::{Began, Begun, dissemination_barrier, time_calls};
+use crate::sync::{Begun, Lateness, dissemination_barrier, reduce_calls, time_calls};
 
 /// Number of batches of empty calls, and of calls in a batch.
 const BATCHES: usize = 100;
@@ -26,10 +26,9 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
     let comm = control.world().duplicate();
     let (empty_call, turn) = empty_calls();
     let (barrier, exits) = barriers(&comm, clock);
-    let skews = spread(&comm, &exits);
-    let all = control.gather(control.ranks(), [smallest_step(), empty_call, turn, barrier]);
-    let largest = |place: usize| all.iter().map(|found| found[place]).fold(0.0, f64::max);
-    let resident = control.gather(control.ranks(), resident_bytes());
+    let skew = spread(&comm, &exits);
+    let all = control.gather(control.ranks(), ([smallest_step(), empty_call, turn, barrier], resident_bytes()));
+    let largest = |place: usize| all.iter().map(|(found, _)| found[place]).fold(0.0, f64::max);
     Harness {
         sync: SyncMethod::default(),
         ranks: Ranks(control.ranks()),
@@ -37,10 +36,10 @@ pub(crate) fn measure(control: &Control, clock: &CommonClock) -> Harness {
         empty_call: Seconds(largest(1)),
         turn: Seconds(largest(2)),
         barrier: Seconds(largest(3)),
-        exit_skew: Seconds(skews.get(skews.len() / 2).copied().unwrap_or_default()),
+        exit_skew: Seconds(skew),
         clocks: clock.clocks(),
         known_error: clock.known_error().map(Seconds),
-        resident: resident.into_iter().flatten().max(),
+        resident: all.iter().filter_map(|(_, resident)| *resident).max(),
         cache: None,
     }
 }
@@ -71,18 +70,17 @@ fn empty_calls() -> (f64, f64) {
     for _ in 0..BATCHES {
         taken.clear();
         let start = now();
-        let begin = |_| Begun { at: now(), began: Began::InTime };
+        // The compiler cannot remove it.
+        let nothing = |place| {
+            std::hint::black_box(place);
+            Ok::<(), Infallible>(())
+        };
+        let begin = |_| Begun { at: now(), late: Lateness::default() };
         let Ok(()) = time_calls(BATCH, begin, nothing, now, &mut taken);
         costs.push(seconds(now() - start) / BATCH as f64);
         shown.extend(taken.iter().map(|turn| turn.seconds));
     }
     (median(&mut shown).unwrap_or_default(), median(&mut costs).unwrap_or_default())
-}
-
-/// A call that the compiler cannot remove.
-fn nothing(place: usize) -> Result<(), Infallible> {
-    std::hint::black_box(place);
-    Ok(())
 }
 
 /// The median time of a barrier in seconds, and the time at which this rank left each, in nanoseconds of the common
@@ -102,18 +100,9 @@ fn barriers(comm: &SimpleCommunicator, clock: &CommonClock) -> (f64, Vec<i64>) {
     (median(&mut times).unwrap_or_default(), exits)
 }
 
-/// Returns the spread of the ranks' exits from each barrier in seconds, sorted; empty except on rank 0.
-fn spread(comm: &SimpleCommunicator, exits: &[i64]) -> Vec<f64> {
-    let root = comm.process_at_rank(0);
-    if comm.rank() != 0 {
-        root.reduce_into(exits, SystemOperation::max());
-        root.reduce_into(exits, SystemOperation::min());
-        return Vec::new();
-    }
-    let (mut last, mut first) = (vec![0i64; exits.len()], vec![0i64; exits.len()]);
-    root.reduce_into_root(exits, &mut last[..], SystemOperation::max());
-    root.reduce_into_root(exits, &mut first[..], SystemOperation::min());
+/// Returns the median spread of the ranks' exits from a barrier, in seconds.
+fn spread(comm: &SimpleCommunicator, exits: &[i64]) -> f64 {
+    let [last, first] = [SystemOperation::max(), SystemOperation::min()].map(|it| reduce_calls(comm, exits, it));
     let mut spread: Vec<f64> = last.iter().zip(first).map(|(last, first)| seconds(last - first)).collect();
-    spread.sort_unstable_by(f64::total_cmp);
-    spread
+    median(&mut spread).unwrap_or_default()
 }

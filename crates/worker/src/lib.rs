@@ -94,25 +94,17 @@ pub fn run() -> ExitCode {
 }
 
 fn run_task(control: &Control, task: Task, faults: &Faults) -> Result<(), WorkerError> {
-    // Programs of users do not open MPI_T either.
-    match &task {
-        Task::TakeTurns(plan) => return resident::run(control, plan, faults),
-        Task::Measure(plan) if plan.launch.is_as_users_do() => return measure::run(control, None, plan, faults),
-        _ => {}
-    }
-    let tools = Tools::start()?;
-    if matches!(task, Task::Probe { .. }) {
-        circumstances::seen_by_all(control, &tools)?;
-    }
     match task {
-        Task::Survey => survey::run(control, &tools),
-        Task::Benchmark(benchmark) => benchmark::run(control, &tools, &benchmark),
-        Task::Measure(plan) => measure::run(control, Some(&tools), &plan, faults),
+        // Programs of users do not open MPI_T either.
         Task::TakeTurns(plan) => resident::run(control, &plan, faults),
-        Task::Probe { calls, without } => probe::run(control, &tools, &calls, &without),
-        Task::Count(plan) => traffic::run(control, &tools, &plan),
-        Task::Circumstances => circumstances::run(control, &tools),
-        Task::Parameters(names) => circumstances::report_parameter_values(control, &tools, &names),
+        Task::Measure(plan) if plan.launch.is_as_users_do() => measure::run(control, None, &plan, faults),
+        Task::Measure(plan) => measure::run(control, Some(&Tools::start()?), &plan, faults),
+        Task::Survey => survey::run(control, &Tools::start()?),
+        Task::Benchmark(benchmark) => benchmark::run(control, &Tools::start()?, &benchmark),
+        Task::Probe { calls, without } => probe::run(control, &Tools::start()?, &calls, &without),
+        Task::Count(plan) => traffic::run(control, &Tools::start()?, &plan),
+        Task::Circumstances => circumstances::run(control, &Tools::start()?),
+        Task::Parameters(names) => circumstances::report_parameter_values(control, &Tools::start()?, &names),
     }
 }
 

@@ -9,15 +9,14 @@ use std::sync::Arc;
 use collrules_record::clock::{Arrivals, ClockCheck, ClockFact, Harness, LaunchEnd};
 use collrules_record::condition::{Arrival, BufferUse, find_pattern, shorten_gaps};
 use collrules_record::estimate::median;
-use collrules_record::units::{Ranks, Seconds};
+use collrules_record::units::Seconds;
 use collrules_record::{Candidate, Subject};
 use collrules_runner::engine::{self, CheckResult, Executor};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use collrules_runner::schedule::Visit;
 use collrules_runner::turns::{LoopTimes, Turn};
 use collrules_runner::wire::{RankTimes, WorkerEvent};
-use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
-use mpi::datatype::Equivalence;
+use mpi::collective::SystemOperation;
 use mpi::topology::{Communicator, SimpleCommunicator};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -34,7 +33,7 @@ use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
 use crate::operation::{BufferPool, BufferSource};
 use crate::subject::{self, PreparedSubject};
-use crate::sync::{CallTiming, Lateness, Synchroniser, dissemination_barrier, over_ranks, time_calls};
+use crate::sync::{CallTiming, Lateness, Synchroniser, dissemination_barrier, over_ranks, reduce_calls, time_calls};
 
 /// A check of a cell with at least this many seconds takes about as long as a round of its calls.
 const LONG_CHECK: f64 = 0.25;
@@ -89,14 +88,9 @@ pub(crate) fn run(
     let mut member = Member::new(control, tools, plan, faults);
     let harness = harness::measure(control, &member.clock);
     let rotates = (0..plan.cells.len().max(1)).any(|index| plan.condition(index).buffers == BufferUse::Rotate);
-    let cache = rotates.then(|| member.pool.cache());
     if control.is_root() {
-        emit(&WorkerEvent::Clock(ClockFact::Harness(Harness {
-            sync: plan.schedule.sync,
-            ranks: Ranks(control.ranks()),
-            cache,
-            ..harness
-        })));
+        let cache = rotates.then(|| member.pool.cache());
+        emit(&WorkerEvent::Clock(ClockFact::Harness(Harness { sync: plan.schedule.sync, cache, ..harness })));
         let mut root = RootRank { member, start, call_costs: HashMap::new() };
         if root.member.uses_common_clock() {
             root.check_clock();
@@ -183,7 +177,7 @@ impl Executor for RootRank<'_> {
     }
 
     fn visit(&mut self, visit: &Visit) -> Result<Vec<Vec<RankTimes>>, WorkerError> {
-        if self.member.uses_common_clock() && self.member.clock.seconds_since_check() > CHECK_INTERVAL {
+        if self.member.is_clock_due() {
             self.check_clock();
         }
         let lead = self.lead(visit);
@@ -210,7 +204,7 @@ pub(crate) struct Member<'a> {
     communicators: Communicators<'a>,
     faults: &'a Faults,
     synchroniser: Synchroniser,
-    clock: CommonClock,
+    pub(crate) clock: CommonClock,
     /// Memory for buffers in turn.
     pool: Arc<BufferPool>,
     /// Lateness of a rank for calls of a cell in nanoseconds, if it was determined here.
@@ -244,9 +238,7 @@ impl<'a> Member<'a> {
             counts: LaunchEnd::default(),
         }
     }
-}
 
-impl Member<'_> {
     /// Creates the communicators for these places of a subject; false on ranks that take no part in it.
     fn prepare(&mut self, index: usize, places: &[usize]) -> Result<bool, WorkerError> {
         if let Some(LaunchCell { cell, candidates, .. }) = self.plan.cells.get(index) {
@@ -275,14 +267,9 @@ impl Member<'_> {
         index < self.plan.cells.len() && self.plan.condition(index).arrival != Arrival::None
     }
 
-    /// Seconds since the common clock was set, if the plan needs it; else 0.
-    pub(crate) fn seconds_since_clock(&self) -> f64 {
-        if self.uses_common_clock() { self.clock.seconds_since_check() } else { 0.0 }
-    }
-
-    /// Sets the common clock, on all ranks.
-    pub(crate) fn set_clock(&mut self) {
-        self.clock.synchronise();
+    /// Returns true if the common clock is needed, and was not checked or set for some time.
+    pub(crate) fn is_clock_due(&self) -> bool {
+        self.uses_common_clock() && self.clock.seconds_since_check() > CHECK_INTERVAL
     }
 
     /// Source of the buffers for the calls of a subject.
@@ -325,8 +312,18 @@ impl Member<'_> {
     }
 
     /// By how many nanoseconds each rank is late in each of so many rounds of a visit: the same for all alternatives of a
-    /// round.
-    fn draw_delays(&self, visit: &Visit, ranks: usize, rounds: usize, lateness: i64) -> Vec<Vec<i64>> {
+    /// round. Nothing if ranks arrive together.
+    fn draw_delays(
+        &self,
+        prepared: &mut PreparedSubject<'_>,
+        visit: &Visit,
+        rounds: usize,
+    ) -> Result<Vec<Vec<i64>>, WorkerError> {
+        if !self.has_late(visit.cell) {
+            return Ok(Vec::new());
+        }
+        let ranks = prepared.base.size() as usize;
+        let lateness = self.lateness(prepared, (visit.cell, &visit.candidates))?;
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // A random stream separate from that of the orders.
         rng.set_stream(1 << 63 | (visit.cell as u64) << 32 | u64::from(visit.visit));
@@ -340,7 +337,13 @@ impl Member<'_> {
             Arrival::Profile if of_profile.is_empty() => vec![0; ranks],
             Arrival::Profile => of_profile[rng.random_range(0..of_profile.len())].clone(),
         };
-        (0..rounds).map(delays).collect()
+        Ok((0..rounds).map(delays).collect())
+    }
+
+    /// The delays of this rank; none if ranks arrive together.
+    fn own_delays(&self, delays: &[Vec<i64>]) -> Option<Vec<i64>> {
+        let own = delays.iter().map(|delays| delays.get(self.rank as usize).copied().unwrap_or_default());
+        (!delays.is_empty()).then(|| own.collect())
     }
 
     /// By how many nanoseconds each rank was late for calls like those of a subject in a profile, without long gaps; nothing if
@@ -369,8 +372,8 @@ impl Member<'_> {
         if !self.prepare(index, &all)? {
             return Ok(CheckResult::default());
         }
-        let supply = self.supply(index);
-        let mut prepared = PreparedSubject::new(&self.communicators, self.plan, index, &all, (self.rank, &supply))?;
+        let from = (self.rank, &self.supply(index));
+        let mut prepared = PreparedSubject::new(&self.communicators, self.plan, index, &all, from)?;
         let base = prepared.base;
         let han_switch = prepared.han_switch(self.tools, &all)?;
         let mut failed = Vec::new();
@@ -378,7 +381,7 @@ impl Member<'_> {
         let start = now();
         for place in all.iter().copied() {
             checking(place);
-            han_switch.as_ref().map_or(Ok(()), |han_switch| han_switch.before(place))?;
+            han_switch.before(place)?;
             dissemination_barrier(base);
             let called = now();
             let salt = (index as u64) << 32 | place as u64;
@@ -416,19 +419,16 @@ impl Member<'_> {
         if !self.prepare(visit.cell, &visit.candidates)? {
             return Ok(Vec::new());
         }
-        let (cell, rank, supply) = (visit.cell, self.rank, self.supply(visit.cell));
-        let mut prepared =
-            PreparedSubject::new(&self.communicators, self.plan, cell, &visit.candidates, (rank, &supply))?;
+        let Visit { cell, candidates, .. } = visit;
+        let from = (self.rank, &self.supply(*cell));
+        let mut prepared = PreparedSubject::new(&self.communicators, self.plan, *cell, candidates, from)?;
         let base = prepared.base;
-        let lateness = self.lateness(&mut prepared, (cell, &visit.candidates))?;
         let lead = lead.map(|lead| lead.max(visit.warmup) as usize);
         let rounds = lead.unwrap_or(visit.warmup as usize) + visit.rounds as usize;
-        let has_late = self.has_late(cell);
-        let asked = if has_late { self.draw_delays(visit, base.size() as usize, rounds, lateness) } else { Vec::new() };
-        let delays: Vec<i64> =
-            asked.iter().map(|delays| delays.get(rank as usize).copied().unwrap_or_default()).collect();
-        let delays = has_late.then_some(&delays[..]);
-        let width = visit.candidates.len();
+        let asked = self.draw_delays(&mut prepared, visit, rounds)?;
+        let delays = self.own_delays(&asked);
+        let (has_late, delays) = (delays.is_some(), delays.as_deref());
+        let width = candidates.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // One stream for all ranks, different for every visit.
@@ -460,9 +460,9 @@ impl Member<'_> {
                     entries[round * width + place] = turn.at;
                 }
                 let lateness = self.lateness_of(base, &taken);
-                self.counts.late += lateness.iter().map(|late| late.overslept + late.missed).sum::<u64>();
-                missed += lateness.iter().map(|late| late.missed).sum::<u64>();
-                todo = todo.iter().zip(&lateness).filter(|(_, late)| late.any()).map(|(place, _)| *place).collect();
+                self.counts.late += lateness.iter().map(|late| late.ranks()).sum::<u64>();
+                missed += lateness.iter().map(|late| late.missed()).sum::<u64>();
+                todo = todo.iter().zip(&lateness).filter(|(_, late)| late.ranks() > 0).map(|(it, _)| *it).collect();
                 if todo.is_empty() {
                     break;
                 }
@@ -482,42 +482,35 @@ impl Member<'_> {
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
 
-    /// Times a loop of calls, as programs and benchmarks make them. Without a result on ranks other than 0, or if a rank was
-    /// late for each of its calls.
+    /// Times a loop of calls, as programs and benchmarks make them. Without a result if a rank was late for each of its calls.
     pub(crate) fn take_turn(&mut self, turn: &Turn) -> Result<Option<LoopTimes>, WorkerError> {
         let Turn { subject, place, number, warmup, calls } = *turn;
         if !self.prepare(subject, &[place])? {
             return Ok(None);
         }
-        let supply = self.supply(subject);
-        let mut prepared =
-            PreparedSubject::new(&self.communicators, self.plan, subject, &[place], (self.rank, &supply))?;
+        let from = (self.rank, &self.supply(subject));
+        let mut prepared = PreparedSubject::new(&self.communicators, self.plan, subject, &[place], from)?;
         let base = prepared.base;
-        let lateness = self.lateness(&mut prepared, (subject, &[place]))?;
         let all = (warmup + calls) as usize;
-        let has_late = self.has_late(subject);
         let visit = Visit { cell: subject, visit: number, warmup, rounds: calls, candidates: vec![place] };
-        let asked = if has_late { self.draw_delays(&visit, base.size() as usize, all, lateness) } else { Vec::new() };
-        let delays: Vec<i64> =
-            asked.iter().map(|delays| delays.get(self.rank as usize).copied().unwrap_or_default()).collect();
+        let delays = self.own_delays(&self.draw_delays(&mut prepared, &visit, all)?);
         let mut taken = Vec::with_capacity(all);
         let began = now();
-        self.round(&mut prepared, &vec![0; all], has_late.then_some(&delays[..]), &mut taken)?;
+        self.round(&mut prepared, &vec![0; all], delays.as_deref(), &mut taken)?;
         let duration = seconds(now() - began);
         self.counts.calls += all as u64;
         let timed = taken.split_off(warmup as usize);
         let mine: Vec<f64> = timed.iter().map(|turn| turn.seconds).collect();
         let entries: Vec<i64> = timed.iter().map(|turn| turn.at).collect();
-        let slowest = self.slowest(&prepared, 1, (&mine, has_late.then_some(&entries[..])));
+        let slowest = self.slowest(&prepared, 1, (&mine, delays.map(|_| &entries[..])));
         let lateness = self.lateness_of(base, &timed);
         drop(prepared);
-        let late: u64 = lateness.iter().map(|late| late.overslept + late.missed).sum();
-        self.counts.late += late;
-        self.synchroniser.learn(lateness.iter().map(|late| late.missed).sum(), u64::from(calls));
-        let is_late = |call: usize| lateness.get(call).is_some_and(|late| late.any());
+        self.counts.late += lateness.iter().map(|late| late.ranks()).sum::<u64>();
+        self.synchroniser.learn(lateness.iter().map(|late| late.missed()).sum(), u64::from(calls));
+        let is_late = |call: usize| lateness.get(call).is_some_and(|late| late.ranks() > 0);
         let valid = slowest.into_iter().enumerate().filter(|(call, time)| !is_late(*call) && *time > 0.0);
         let valid: Vec<f64> = valid.map(|(_, time)| time).collect();
-        Ok(if self.rank == 0 { LoopTimes::new(valid, duration / all as f64) } else { None })
+        Ok(LoopTimes::new(valid, duration / all as f64))
     }
 
     /// Counts for each call the ranks that were late for its start; nothing with a barrier.
@@ -525,8 +518,8 @@ impl Member<'_> {
         if !self.synchroniser.is_round_time() {
             return Vec::new();
         }
-        let punctuality: Vec<u64> = timed.iter().map(|turn| turn.began.weight()).collect();
-        reduce_calls(base, &punctuality, SystemOperation::sum()).into_iter().map(Lateness::decode).collect()
+        let late: Vec<u64> = timed.iter().map(|turn| turn.late.0).collect();
+        reduce_calls(base, &late, SystemOperation::sum()).into_iter().map(Lateness).collect()
     }
 
     /// Calls each place repeatedly, and keeps the times after the first `lead` calls. Returns their number.
@@ -574,7 +567,7 @@ impl Member<'_> {
         })
     }
 
-    /// Maximum, minimum and mean over the timed ranks, on rank 0. With entries, the maximum is the time from the last
+    /// Maximum, minimum and mean over the timed ranks. With entries, the maximum is the time from the last
     /// entry into the call to its last end, and the others are times from each rank's own entry.
     fn reduced(
         &self,
@@ -585,13 +578,10 @@ impl Member<'_> {
         let max = self.slowest(prepared, width, (mine, entries));
         let min = self.reduce_times(prepared, width, mine, (f64::INFINITY, SystemOperation::min()));
         let sum = self.reduce_times(prepared, width, mine, (0.0, SystemOperation::sum()));
-        if self.rank != 0 {
-            return Vec::new();
-        }
         (0..mine.len()).map(|at| [max[at], min[at], sum[at] / prepared.timed(at % width) as f64]).collect()
     }
 
-    /// The time of the slowest rank in each call, on rank 0. With entries, it counts from the last entry into the call.
+    /// The time of the slowest rank in each call. With entries, it counts from the last entry into the call.
     fn slowest(
         &self,
         prepared: &PreparedSubject<'_>,
@@ -607,7 +597,7 @@ impl Member<'_> {
         self.reduce_times(prepared, width, mine, (f64::NEG_INFINITY, SystemOperation::max()))
     }
 
-    /// Reduces the times of calls over the timed ranks, on rank 0.
+    /// Reduces the times of calls over the timed ranks.
     fn reduce_times(
         &self,
         prepared: &PreparedSubject<'_>,
@@ -615,17 +605,10 @@ impl Member<'_> {
         mine: &[f64],
         (neutral, operation): (f64, SystemOperation),
     ) -> Vec<f64> {
-        let root = prepared.base.process_at_rank(0);
         let counts: Vec<bool> = (0..width).map(|place| prepared.counts(place, self.rank)).collect();
         let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
         let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
-        let mut all = vec![0.0; mine.len()];
-        if self.rank == 0 {
-            root.reduce_into_root(&mine[..], &mut all[..], operation);
-        } else {
-            root.reduce_into(&mine[..], operation);
-        }
-        all
+        reduce_calls(prepared.base, &mine, operation)
     }
 
     /// Calls these places one after the other and appends the time of each call on this rank. With delays in
@@ -644,7 +627,7 @@ impl Member<'_> {
         let han_switch = prepared.han_switch(self.tools, places)?;
         let refused = RefCell::new(None);
         let begin = |turn| {
-            if let Some(Err(error)) = han_switch.as_ref().map(|han_switch| han_switch.before(turn)) {
+            if let Err(error) = han_switch.before(turn) {
                 *refused.borrow_mut() = Some(error);
             }
             match delays {
@@ -690,17 +673,6 @@ fn describe_failure(comm: &SimpleCommunicator, mine: Result<bool, MpiErrorClass>
 
 fn nanoseconds(time: Seconds) -> i64 {
     (time.0 * 1e9) as i64
-}
-
-/// Reduces each call's values over ranks, on all ranks.
-fn reduce_calls<T: Equivalence + Copy + Default>(
-    comm: &SimpleCommunicator,
-    values: &[T],
-    operation: SystemOperation,
-) -> Vec<T> {
-    let mut all = vec![T::default(); values.len()];
-    comm.all_reduce_into(values, &mut all[..], operation);
-    all
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::error::WorkerError;
 use crate::ffi::Tools;
 use crate::operation::{BufferSource, CellOperation};
 use crate::switch::variable;
-use crate::{communicators, ffi};
+use crate::{circumstances, communicators, ffi};
 
 /// Makes each call once and reports its results on all its ranks: on the communicator of those ranks, or on one without each
 /// of these lists of components.
@@ -24,6 +24,7 @@ pub(crate) fn run(
     calls: &[Cell],
     without: &[Vec<Component>],
 ) -> Result<(), WorkerError> {
+    circumstances::seen_by_all(control, tools)?;
     for collective in calls.iter().filter(|_| !without.is_empty()).map(|call| call.collective).collect::<BTreeSet<_>>()
     {
         // From 5.0 on a forced algorithm overrides the rules by which a call should fail. If it cannot be unset, the

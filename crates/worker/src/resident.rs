@@ -14,9 +14,6 @@ use crate::faults::Faults;
 use crate::measure::Member;
 use crate::sleepers::Sleepers;
 
-/// Seconds after which the common clock is set again before the next turn, if calls need it.
-const CHECK_INTERVAL: f64 = 1.0;
-
 /// Takes turns until the controller ends the job.
 pub(crate) fn run(control: &Control, plan: &LaunchPlan, faults: &Faults) -> Result<(), WorkerError> {
     faults.poll(control.rank());
@@ -34,7 +31,7 @@ pub(crate) fn run(control: &Control, plan: &LaunchPlan, faults: &Faults) -> Resu
             }
             TurnRequest::Time(turns) => {
                 if sets_clock {
-                    member.set_clock();
+                    member.clock.synchronise();
                 }
                 let mut times = Vec::with_capacity(turns.len());
                 for turn in &turns {
@@ -67,7 +64,7 @@ impl Resident<'_> {
     fn next_request(&mut self) -> Result<(TurnRequest, bool), WorkerError> {
         if self.control.is_root() {
             let request = self.read_request()?;
-            let is_due = self.member.as_ref().is_some_and(|member| member.seconds_since_clock() > CHECK_INTERVAL);
+            let is_due = self.member.as_ref().is_some_and(Member::is_clock_due);
             self.sleepers.wake();
             return Ok(self.control.broadcast(Some((request, is_due))));
         }

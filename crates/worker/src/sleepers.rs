@@ -34,14 +34,8 @@ impl<'a> Sleepers<'a> {
         let node = control.world().split_shared(control.rank() as i32);
         let made = connect(&node);
         let is_reached = made.as_ref().is_ok_and(|(socket, others)| is_reached(socket.as_ref(), others));
-        let (socket, others) = match made {
-            Ok(made) if all_agree(&node, is_reached) => made,
-            Ok(_) => (None, Vec::new()),
-            Err(_) => {
-                all_agree(&node, false);
-                (None, Vec::new())
-            }
-        };
+        let agrees = all_agree(&node, is_reached);
+        let (socket, others) = made.ok().filter(|_| agrees).unwrap_or_default();
         if socket.is_none() {
             control.pause_by(Pauses::BETWEEN_TURNS);
         }

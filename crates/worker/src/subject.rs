@@ -94,14 +94,13 @@ impl<'a> PreparedSubject<'a> {
         }
     }
 
-    /// Returns the settings of HAN that the candidates at these places need before each call; none if none of them is
-    /// an algorithm of HAN.
+    /// Returns the settings of HAN that the candidates at these places need before each call.
     pub(crate) fn han_switch<'t>(
         &self,
         tools: Option<&'t Tools>,
         places: &[usize],
-    ) -> Result<Option<HanSwitch<'t>>, ToolsError> {
-        let Turns::Calls { cell, calls, .. } = &self.turns else { return Ok(None) };
+    ) -> Result<HanSwitch<'t>, ToolsError> {
+        let Turns::Calls { cell, calls, .. } = &self.turns else { return Ok(HanSwitch::default()) };
         let candidates: Vec<Candidate> = places.iter().map(|place| calls[*place].candidate).collect();
         HanSwitch::new(tools, cell.collective, &candidates)
     }

@@ -16,7 +16,7 @@ use crate::control::{Control, report};
 use crate::error::WorkerError;
 use crate::ffi::{Tools, ToolsError};
 use crate::harness;
-use crate::switch::variable;
+use crate::switch::{forced_algorithms, variable};
 
 /// Reports the survey.
 pub(crate) fn run(control: &Control, tools: &Tools) -> Result<(), WorkerError> {
@@ -92,13 +92,9 @@ fn not_switchable(tools: &Tools) -> BTreeSet<Collective> {
 
 /// Parameters of `coll/tuned` and `coll/han` that a user or a site has set already: they compete with rules.
 fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
-    let mut preset = BTreeMap::new();
-    for collective in Collective::ALL {
-        let name = variable(collective, "algorithm");
-        if let Some(id) = tools.int(&name)?.filter(|id| *id != 0) {
-            preset.insert(name, id.to_string());
-        }
-    }
+    let forced = forced_algorithms(tools)?.into_iter();
+    let mut preset: BTreeMap<String, String> =
+        forced.map(|(collective, id)| (variable(collective, "algorithm"), id.to_string())).collect();
     for rules in [RULES_FILE, HAN_FILE] {
         if let Some(file) = tools.text(rules)? {
             preset.insert(rules.to_owned(), file);
@@ -111,13 +107,11 @@ fn preset(tools: &Tools) -> Result<BTreeMap<String, String>, ToolsError> {
 /// without another component.
 fn components(tools: &Tools) -> Result<BTreeMap<Component, i32>, ToolsError> {
     let others = ["tuned", "basic", "libnbc"].into_iter().filter_map(|name| name.parse().ok());
-    let mut priorities = BTreeMap::new();
-    for component in competitor::components().chain(others) {
-        if let Some(priority) = tools.int(&format!("coll_{component}_priority"))? {
-            priorities.insert(component, priority);
-        }
-    }
-    Ok(priorities)
+    let priority = |component: Component| {
+        let priority = tools.int(&format!("coll_{component}_priority")).transpose()?;
+        Some(priority.map(|priority| (component, priority)))
+    };
+    competitor::components().chain(others).filter_map(priority).collect()
 }
 
 /// The eager limits of the transports that messages may use; unreadable ones stay unknown, since no measurement needs

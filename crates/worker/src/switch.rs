@@ -7,6 +7,7 @@
 //! program runs, so its algorithms can take turns with other candidates. A rule of its rules file sets this number too.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use collrules_record::{Candidate, HanAlgorithm};
 use collrules_rules::Collective;
@@ -30,6 +31,15 @@ const MAX_REQUESTS: &str = "algorithm_max_requests";
 /// The full name of a parameter of a collective.
 pub(crate) fn variable(collective: Collective, parameter: &str) -> String {
     format!("coll_tuned_{collective}_{parameter}")
+}
+
+/// The algorithm of each collective that a user or a site has forced.
+pub(crate) fn forced_algorithms(tools: &Tools) -> Result<BTreeMap<Collective, i32>, ToolsError> {
+    let mut forced = BTreeMap::new();
+    for collective in Collective::ALL {
+        forced.extend(tools.int(&variable(collective, ALGORITHM))?.filter(|id| *id != 0).map(|id| (collective, id)));
+    }
+    Ok(forced)
 }
 
 impl<'a> Switch<'a> {
@@ -90,8 +100,10 @@ impl<'a> Switch<'a> {
 }
 
 /// Setting of HAN's algorithm parameter before the calls of each candidate. Dropping it restores the first value.
+#[derive(Default)]
 pub(crate) struct HanSwitch<'a> {
-    tools: &'a Tools,
+    /// Missing if no candidate is an algorithm of HAN.
+    tools: Option<&'a Tools>,
     parameter: String,
     first: i32,
     now: Cell<i32>,
@@ -100,18 +112,18 @@ pub(crate) struct HanSwitch<'a> {
 }
 
 impl<'a> HanSwitch<'a> {
-    /// None if no candidate is an algorithm of HAN.
+    /// The settings that these candidates need before each call; nothing unless one is an algorithm of HAN.
     pub(crate) fn new(
         tools: Option<&'a Tools>,
         collective: Collective,
         candidates: &[Candidate],
-    ) -> Result<Option<Self>, ToolsError> {
+    ) -> Result<Self, ToolsError> {
         let algorithm = |candidate: &Candidate| match candidate {
             Candidate::Han(algorithm) => Some(*algorithm),
             _ => None,
         };
         let Some(tools) = tools.filter(|_| candidates.iter().any(|candidate| algorithm(candidate).is_some())) else {
-            return Ok(None);
+            return Ok(Self::default());
         };
         let parameter = HanAlgorithm::parameter(collective);
         let missing = || ToolsError::Missing(parameter.clone());
@@ -123,17 +135,17 @@ impl<'a> HanSwitch<'a> {
             found.map(|(number, _)| *number).ok_or_else(missing)
         };
         let numbers = candidates.iter().map(number).collect::<Result<_, _>>()?;
-        Ok(Some(Self { tools, parameter, first, now: Cell::new(first), numbers }))
+        Ok(Self { tools: Some(tools), parameter, first, now: Cell::new(first), numbers })
     }
 
     /// Sets the parameter before a call of the candidate at this place.
     pub(crate) fn before(&self, place: usize) -> Result<(), ToolsError> {
-        self.ask(self.numbers[place])
+        self.numbers.get(place).map_or(Ok(()), |number| self.ask(*number))
     }
 
     fn ask(&self, number: i32) -> Result<(), ToolsError> {
-        if self.now.get() != number {
-            self.tools.set_int(&self.parameter, number)?;
+        if let Some(tools) = self.tools.filter(|_| self.now.get() != number) {
+            tools.set_int(&self.parameter, number)?;
             self.now.set(number);
         }
         Ok(())

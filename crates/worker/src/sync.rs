@@ -37,6 +37,17 @@ pub(crate) fn over_ranks<T: Equivalence + Copy>(comm: &SimpleCommunicator, mine:
     all
 }
 
+/// Reduces each call's values over ranks, on all ranks.
+pub(crate) fn reduce_calls<T: Equivalence + Copy + Default>(
+    comm: &SimpleCommunicator,
+    values: &[T],
+    operation: SystemOperation,
+) -> Vec<T> {
+    let mut all = vec![T::default(); values.len()];
+    comm.all_reduce_into(values, &mut all[..], operation);
+    all
+}
+
 /// Returns true if all ranks pass true. Uses the exchange of [`dissemination_barrier`], after which a rank has received
 /// from every other one, directly or indirectly. It uses no collective, since with a rules file these may fail.
 pub(crate) fn all_agree(comm: &SimpleCommunicator, mine: bool) -> bool {
@@ -68,45 +79,28 @@ pub(crate) struct Synchroniser {
 pub(crate) struct Begun {
     /// Nanoseconds of the clock that [`Synchroniser::end`] reads.
     pub(crate) at: i64,
-    pub(crate) began: Began,
+    pub(crate) late: Lateness,
 }
 
-/// Punctuality of a rank's start of a call. After a late start, the duration of the call is invalid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Began {
-    InTime,
-    /// It waited for the start, and the system resumed it too late.
-    Overslept,
-    /// The start was over when it received it.
-    Missed,
-}
-
-/// Number of ranks that were late for a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lateness {
-    pub(crate) overslept: u64,
-    pub(crate) missed: u64,
-}
-
-impl Began {
-    /// Returns a number whose sum over ranks encodes the count of each kind.
-    pub(crate) fn weight(self) -> u64 {
-        match self {
-            Self::InTime => 0,
-            Self::Overslept => 1,
-            Self::Missed => 1 << 32,
-        }
-    }
-}
+/// Number of ranks that were late for a call, whose duration is then invalid: as one number, so that a sum over ranks counts
+/// both kinds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lateness(pub(crate) u64);
 
 impl Lateness {
-    /// Decodes a sum of weights.
-    pub(crate) fn decode(sum: u64) -> Self {
-        Self { overslept: sum & 0xffff_ffff, missed: sum >> 32 }
+    /// It waited for the start, and the system resumed it too late.
+    const OVERSLEPT: Self = Self(1);
+    /// The start was over when it received it.
+    const MISSED: Self = Self(1 << 32);
+
+    /// The ranks that missed the start.
+    pub(crate) fn missed(self) -> u64 {
+        self.0 >> 32
     }
 
-    pub(crate) fn any(self) -> bool {
-        self.overslept + self.missed > 0
+    /// All that were late.
+    pub(crate) fn ranks(self) -> u64 {
+        self.missed() + (self.0 & 0xffff_ffff)
     }
 }
 
@@ -123,10 +117,10 @@ impl Synchroniser {
     pub(crate) fn begin(&self, comm: &SimpleCommunicator, clock: &CommonClock) -> Begun {
         dissemination_barrier(comm);
         match self.method {
-            SyncMethod::Barrier => Begun { at: now(), began: Began::InTime },
+            SyncMethod::Barrier => Begun { at: now(), late: Lateness::default() },
             SyncMethod::RoundTime => {
                 let at = self.agree(comm, clock);
-                Begun { at, began: wait(at, self.tolerance, clock) }
+                Begun { at, late: wait(at, self.tolerance, clock) }
             }
         }
     }
@@ -174,10 +168,10 @@ impl Synchroniser {
 }
 
 /// Waits for a common time, with a tolerance, both in nanoseconds.
-fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Began {
+fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Lateness {
     let mut time = clock.common(now());
     if time > until + tolerance {
-        return Began::Missed;
+        return Lateness::MISSED;
     }
     while time < until {
         // A rank that yields the processor shortly before the start may resume too late.
@@ -188,7 +182,7 @@ fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Began {
         }
         time = clock.common(now());
     }
-    if time > until + tolerance { Began::Overslept } else { Began::InTime }
+    if time > until + tolerance { Lateness::OVERSLEPT } else { Lateness::default() }
 }
 
 /// Timing of one call on this rank.
@@ -197,8 +191,8 @@ pub(crate) struct CallTiming {
     /// Start in nanoseconds, on the clock that also gives the end.
     pub(crate) at: i64,
     pub(crate) seconds: f64,
-    /// Punctuality of this rank's start.
-    pub(crate) began: Began,
+    /// Whether this rank was late.
+    pub(crate) late: Lateness,
 }
 
 /// Makes this many calls one after the other, each between a start and an end, and appends their times. A failed call
@@ -211,9 +205,9 @@ pub(crate) fn time_calls<E>(
     taken: &mut Vec<CallTiming>,
 ) -> Result<(), (usize, E)> {
     for place in 0..count {
-        let Begun { at, began } = begin(place);
+        let Begun { at, late } = begin(place);
         let result = call(place);
-        taken.push(CallTiming { at, seconds: seconds(end() - at), began });
+        taken.push(CallTiming { at, seconds: seconds(end() - at), late });
         result.map_err(|error| (place, error))?;
     }
     Ok(())
@@ -224,11 +218,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_of_weights_tell_who_was_late() {
-        let ranks = [Began::InTime, Began::Missed, Began::Overslept, Began::Overslept];
-        let late = Lateness::decode(ranks.into_iter().map(Began::weight).sum());
-        assert_eq!(late, Lateness { overslept: 2, missed: 1 });
-        assert!(late.any() && !Lateness::decode(Began::InTime.weight()).any());
+    fn sums_over_ranks_tell_who_was_late() {
+        let ranks = [Lateness::default(), Lateness::MISSED, Lateness::OVERSLEPT, Lateness::OVERSLEPT];
+        let late = Lateness(ranks.into_iter().map(|late| late.0).sum());
+        assert_eq!((late.ranks(), late.missed()), (3, 1));
+        assert_eq!(Lateness::default().ranks(), 0);
     }
 
     #[test]
@@ -245,17 +239,18 @@ mod tests {
     #[test]
     fn a_call_takes_what_lies_between_its_beginning_and_its_end() {
         let time = std::cell::Cell::new(0);
-        let begin = |_| Begun { at: time.get(), began: if time.get() > 0 { Began::Missed } else { Began::InTime } };
+        let begin =
+            |_| Begun { at: time.get(), late: if time.get() > 0 { Lateness::MISSED } else { Lateness::default() } };
         let call = |place: usize| {
             time.set(time.get() + 1000 * (place as i64 + 1));
             if place < 2 { Ok(()) } else { Err("out") }
         };
         let mut taken = Vec::new();
         assert_eq!(time_calls(5, begin, call, || time.get(), &mut taken), Err((2, "out")));
-        let expected = [(1e-6, Began::InTime), (2e-6, Began::Missed), (3e-6, Began::Missed)];
+        let expected = [(1e-6, Lateness::default()), (2e-6, Lateness::MISSED), (3e-6, Lateness::MISSED)];
         assert_eq!(taken.len(), 3);
-        for (turn, (seconds, began)) in taken.iter().zip(expected) {
-            assert!((turn.seconds - seconds).abs() < 1e-15 && turn.began == began, "{taken:?}");
+        for (turn, (seconds, late)) in taken.iter().zip(expected) {
+            assert!((turn.seconds - seconds).abs() < 1e-15 && turn.late == late, "{taken:?}");
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
         let mut operation = CellOperation::new(cell, base, &planned.candidates, parts, supply)?;
         let han_switch = HanSwitch::new(Some(tools), cell.collective, &planned.candidates)?;
         for (index, candidate) in planned.candidates.iter().enumerate() {
-            han_switch.as_ref().map_or(Ok(()), |han_switch| han_switch.before(index))?;
+            han_switch.before(index)?;
             let comm = communicators.candidate(cell, *candidate);
             let program = operation.program(*candidate);
             dissemination_barrier(base);
@@ -61,13 +61,11 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
                 Err(class) => Err(format!("{candidate} failed with MPI error class {class}")),
             };
             let all: Result<Vec<_>, String> = control.gather(cell.ranks.0, sent).into_iter().collect();
-            report(
-                control,
-                &match all {
-                    Ok(ranks) => WorkerEvent::Sent { cell: place, candidate: index, ranks },
-                    Err(why) => WorkerEvent::Uncounted { cell: place, why },
-                },
-            );
+            let event = match all {
+                Ok(ranks) => WorkerEvent::Sent { cell: place, candidate: index, ranks },
+                Err(why) => WorkerEvent::Uncounted { cell: place, why },
+            };
+            report(control, &event);
         }
     }
     Ok(())

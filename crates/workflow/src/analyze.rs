@@ -89,7 +89,7 @@ impl Source {
         }
         let name = run.path().display().to_string();
         let (observations, under_rules) = Observations::from_samples(&samples.text)
-            .and_then(Observations::apart_from_rules)
+            .map(Observations::apart_from_rules)
             .map_err(|cause| untimed(run, &name, cause))?;
         let mut others = Vec::new();
         for other in run.layouts()? {
@@ -212,8 +212,7 @@ impl Source {
         findings.simulated = manifest.is_simulated();
         findings.transport.clone_from(&manifest.survey.transport);
         findings.conduct = list_conducts(&findings);
-        let beyond = collrules_tuner::reference_gains(observations, criteria).map_err(WorkflowError::analysis(name))?;
-        findings.remarks.extend(beyond);
+        findings.remarks.extend(collrules_tuner::reference_gains(observations, criteria));
         findings.remarks.extend(not_measured(&manifest.plan, &findings));
         findings.remarks.extend((!findings.layouts.is_empty()).then_some(Remark::Layouts));
         findings.remarks.extend((!reverted.is_empty()).then(|| Remark::Reverted(reverted.to_vec())));

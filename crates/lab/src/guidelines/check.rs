@@ -44,7 +44,7 @@ pub struct GuidelineTerms<'a> {
 pub fn check(observations: &Observations, terms: &GuidelineTerms<'_>) -> Result<Checked, TunerError> {
     let GuidelineTerms { release, criteria, assumptions, .. } = *terms;
     let statistic = observations.statistic();
-    let cells = observations.cells_with(Competitors::Candidates)?;
+    let cells = observations.cells_with(Competitors::Candidates);
     let adjusted = |p_values: &[Vec<_>]| adjust(p_values.concat());
     let judged = judge(cells, statistic, release, criteria, assumptions, adjusted);
     let policy = Policy { assumptions, ..Policy::default() };
@@ -70,7 +70,7 @@ fn against(
     let GuidelineTerms { release, criteria, assumptions, source, .. } = *terms;
     check_criteria(criteria)?;
     let statistic = observations.statistic();
-    let mut timings = observations.cells_with(competitors)?;
+    let mut timings = observations.cells_with(competitors);
     let has_mockup = |cell: &CellTimings| {
         cell.series.iter().any(|series| series.candidate.is_mockup())
             || cell.disqualified.iter().any(|(candidate, _)| candidate.is_mockup())

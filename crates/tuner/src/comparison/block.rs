@@ -52,7 +52,14 @@ impl ArmBlock {
 
     /// The logarithm of the speedup of a combination over another one, for each subject that both timed.
     fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<ArmSubject, f64> {
-        let [with, without] = [settings, over].map(|it| median_times(self.launches_with(it)));
+        let median_times = |settings: &Settings| {
+            let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
+            for (subject, time) in self.launches_with(settings).iter().flatten() {
+                all.entry(subject).or_default().push(*time);
+            }
+            medians(all).collect::<BTreeMap<_, _>>()
+        };
+        let (with, without) = (median_times(settings), median_times(over));
         let both = with.iter().filter_map(|(subject, with)| Some((*subject, without.get(subject)?, with)));
         let positive = both.filter(|(_, without, with)| **without > 0.0 && **with > 0.0);
         positive.map(|(subject, without, with)| (subject.clone(), (without / with).ln())).collect()
@@ -62,15 +69,6 @@ impl ArmBlock {
     pub fn mean_log_speedup(&self, settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> Option<f64> {
         weighted_mean(&self.log_speedups(settings, over), weight)
     }
-}
-
-/// The median time of each subject over launches.
-fn median_times<'a>(launches: impl IntoIterator<Item = &'a SubjectTimes>) -> BTreeMap<&'a ArmSubject, f64> {
-    let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
-    for (subject, time) in launches.into_iter().flatten() {
-        all.entry(subject).or_default().push(*time);
-    }
-    medians(all).collect()
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
@@ -150,28 +148,24 @@ pub(super) fn by_subject<'a>(
     subjects
 }
 
-/// The mean log speedup of each combination over the default for each subject: over the last reference of its blocks, and that
-/// of the reference over the default in all blocks.
+/// The mean log speedup of each combination over the default for each subject. In the blocks `around` another combination
+/// it is the one over that, and that one's over the default in all blocks.
 pub(super) fn mean_log_speedups(
     blocks: &[ArmBlock],
-    references: &[Settings],
+    (around, base): (&[ArmBlock], &Settings),
 ) -> BTreeMap<Settings, BTreeMap<ArmSubject, f64>> {
-    let default = Settings::new();
-    let mean_over = |settings: &Settings, over: &Settings, blocks: &mut dyn Iterator<Item = &ArmBlock>| {
+    let mean_over = |settings: &Settings, over: &Settings, blocks: &[ArmBlock]| {
         let logs = by_subject(blocks, settings, over).into_iter();
         logs.map(|(subject, logs)| (subject, mean(logs.values()))).collect::<BTreeMap<ArmSubject, f64>>()
     };
     let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
+    let of_base = mean_over(base, &Settings::new(), blocks);
     let means = |settings: &Settings| {
-        let own = || blocks.iter().zip(references).filter(|(block, _)| block.launches.contains_key(settings));
-        let reference = own().next_back().map_or(&default, |(_, reference)| reference);
-        if reference.is_empty() || reference == settings {
-            return mean_over(settings, &default, &mut blocks.iter());
+        if settings == base || !around.iter().any(|block| block.launches.contains_key(settings)) {
+            return mean_over(settings, &Settings::new(), blocks);
         }
-        let of_reference = mean_over(reference, &default, &mut blocks.iter());
-        let mut same = own().filter(|(_, it)| *it == reference).map(|(block, _)| block);
-        let over = mean_over(settings, reference, &mut same).into_iter();
-        over.filter_map(|(subject, log)| Some((subject.clone(), log + of_reference.get(&subject)?))).collect()
+        let over_base = mean_over(settings, base, around).into_iter();
+        over_base.filter_map(|(subject, log)| Some((subject.clone(), log + of_base.get(&subject)?))).collect()
     };
     combinations.into_iter().map(|settings| (settings.clone(), means(settings))).collect()
 }

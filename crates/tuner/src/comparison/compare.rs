@@ -9,7 +9,7 @@ use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
 use super::block::{ArmBlock, control_speedup, count_pairs, mean_speedup};
-use super::judge::{ArmDemand, SubjectResult, class_of, judge};
+use super::judge::{ArmDemand, SubjectResult, judge};
 use super::looks::Looks;
 
 /// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
@@ -159,23 +159,26 @@ pub fn compare_in_parts<L: ArmLauncher>(
     launcher: &mut L,
 ) -> Result<Compared, L::Error> {
     let mut launched = Launched::default();
-    let mut compared = Compared::default();
     for part in parts {
-        let working = comparison.arms.iter().filter(|arm| !compared.failed.contains_key(*arm));
+        let working = comparison.arms.iter().filter(|arm| !launched.fails(arm));
         let next = Next { arms: working.cloned().collect(), subjects: part.clone() };
-        let has_time = compare_part(comparison, next, launcher, &mut launched, &mut compared)?;
-        if !has_time || comparison.arms.iter().all(|arm| compared.failed.contains_key(arm)) {
+        let has_time = compare_part(comparison, next, launcher, &mut launched)?;
+        if !has_time || comparison.arms.iter().all(|arm| launched.fails(arm)) {
             break;
         }
     }
-    compared.arms = comparison.judge(&launched);
-    compared.control = control_speedup(&launched.blocks, comparison.base);
-    let is_off = compared.control.is_some_and(|control| comparison.criteria.is_off(control));
+    let (arms, blocks) = (comparison.judge(&launched), launched.blocks);
+    let control = control_speedup(&blocks, comparison.base);
+    let is_off = control.is_some_and(|control| comparison.criteria.is_off(control));
     let is_confirmed = |result: &ArmResult| result.verdict == SettingsVerdict::Confirmed;
-    compared.chosen = compared.arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
-    compared.apart = launched.blocks.iter().find_map(|block| block.apart.clone());
-    compared.blocks = launched.blocks;
-    Ok(compared)
+    let chosen = arms.iter().position(is_confirmed).filter(|_| comparison.chooses && !is_off);
+    let apart = blocks.iter().find_map(|block| block.apart.clone());
+    let failed = blocks.iter().flat_map(|block| block.failed.clone()).collect();
+    let mut barred = Vec::new();
+    for new in blocks.iter().flat_map(|block| &block.barred) {
+        barred.extend((!barred.contains(new)).then(|| new.clone()));
+    }
+    Ok(Compared { arms, chosen, failed, barred, control, apart, blocks })
 }
 
 /// Compares a part until its subjects are decided. Returns false if no time is left.
@@ -184,7 +187,6 @@ fn compare_part<L: ArmLauncher>(
     mut next: Next,
     launcher: &mut L,
     launched: &mut Launched,
-    compared: &mut Compared,
 ) -> Result<bool, L::Error> {
     let (looks, part, before) = (&comparison.looks, next.subjects.clone(), launched.blocks.len());
     let mut has_time = true;
@@ -200,15 +202,9 @@ fn compare_part<L: ArmLauncher>(
                 has_time = false;
                 break 'looks;
             };
-            compared.failed.extend(block.failed.clone());
-            for barred in &block.barred {
-                if !compared.barred.contains(barred) {
-                    compared.barred.push(barred.clone());
-                }
-            }
             launched.whole.extend(next.subjects.is_none().then(|| block.clone()));
             launched.blocks.push(block);
-            next.arms.retain(|arm| !compared.failed.contains_key(arm));
+            next.arms.retain(|arm| !launched.fails(arm));
             if next.arms.is_empty() {
                 break;
             }
@@ -230,6 +226,11 @@ fn compare_part<L: ArmLauncher>(
 }
 
 impl Launched {
+    /// Returns true if jobs of an arm have failed.
+    fn fails(&self, arm: &Settings) -> bool {
+        self.blocks.iter().any(|block| block.failed.contains_key(arm))
+    }
+
     /// Keeps the results of subjects that are no longer timed.
     fn settle(&mut self, judged: impl Iterator<Item = ArmResult>, is_over: impl Fn(&ArmSubject) -> bool) {
         for ArmResult { arm, subjects, .. } in judged {
@@ -243,8 +244,7 @@ impl Comparison<'_> {
     /// The arms with the results of the launches; if one is to be chosen, those that never fail, the best first: the fastest,
     /// less what it has to add for what it sets.
     fn judge(&self, launched: &Launched) -> Vec<ArmResult> {
-        let fails = |arm: &Settings| launched.blocks.iter().any(|block| block.failed.contains_key(arm));
-        let arms = self.arms.iter().filter(|arm| !(self.chooses && fails(arm)));
+        let arms = self.arms.iter().filter(|arm| !(self.chooses && launched.fails(arm)));
         let mut judged: Vec<ArmResult> = arms.filter_map(|arm| self.judge_arm(launched, arm)).collect();
         if self.chooses {
             let score = |it: &ArmResult| {
@@ -273,9 +273,7 @@ impl Comparison<'_> {
         let gains = speedup.is_some_and(|speedup| {
             speedup.low.is_some_and(|low| low > 1.0) && speedup.point >= 1.0 + self.criteria.min_difference
         });
-        let must_exclude =
-            |it: &SubjectResult| [ArmDemand::ExcludeLoss, ArmDemand::ExcludeClassLoss].contains(&it.demand);
-        let has = |wanted: Guard| subjects.iter().any(|it| must_exclude(it) && it.guard == wanted);
+        let has = |wanted: Guard| subjects.iter().any(|it| it.demand.excludes_loss() && it.guard == wanted);
         let verdict = match () {
             () if !gains => SettingsVerdict::NoGain,
             () if has(Guard::Lost) => SettingsVerdict::Harmful,
@@ -296,24 +294,22 @@ impl Comparison<'_> {
         if self.chooses {
             return self.choose_best(judged, open, blocks);
         }
-        let mut next = Next { arms: Vec::new(), subjects: None };
-        let mut subjects = BTreeSet::new();
+        let (mut arms, mut subjects) = (Vec::new(), BTreeSet::new());
         for result in judged.iter().filter(|result| open.contains(&result.arm)) {
             let mut wanted = undecided(result, blocks);
             wanted.retain(|subject| part.is_none_or(|part| part.contains(subject)));
             if !wanted.is_empty() {
-                next.arms.push(result.arm.clone());
+                arms.push(result.arm.clone());
                 subjects.extend(wanted);
             }
         }
-        next.subjects = Some(subjects);
-        (!next.arms.is_empty()).then_some(next)
+        (!arms.is_empty()).then_some(Next { arms, subjects: Some(subjects) })
     }
 
     /// The arms that may still be the best. To exclude losses takes many blocks: after the first look the best few have
-    /// launches, from the second on only the best and the next best, and once it is shown to be faster they time only the
-    /// subjects that are undecided. If it slows something down, even if perhaps by less than the limit, the next best takes its place: a small
-    /// loss takes the most blocks to exclude. Once that one is confirmed, the time that is left is for those that are faster.
+    /// launches, from the second on only the best, and once it is shown to be faster only the subjects that are undecided. If
+    /// it slows something down, even if perhaps by less than the limit, the next best takes its place: a small loss takes the
+    /// most blocks to exclude. Once that one is confirmed, the time that is left is for those that are faster.
     fn choose_best(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
         // What slows something down, or cannot gain enough, needs no further launches.
         let is_open = |it: &ArmResult| match it.verdict {
@@ -336,27 +332,10 @@ impl Comparison<'_> {
             let arms = candidates.iter().take(AFTER_FIRST_LOOK).map(|it| it.arm.clone()).collect();
             return Some(Next { arms, subjects: None });
         }
-        if best.verdict != SettingsVerdict::Undecided {
-            return Some(Next { arms: vec![best.arm.clone()], subjects: None });
-        }
-        // A job beside it costs little, and may be decided first.
-        let is_decided = candidates.iter().any(|it| it.verdict == SettingsVerdict::Confirmed);
-        let next_best = without_loss()
-            .find(|it| it.arm != best.arm && it.verdict == SettingsVerdict::Undecided)
-            .filter(|_| !is_decided);
-        let both: Vec<&ArmResult> = std::iter::once(best).chain(next_best.copied()).collect();
-        let subjects = both.iter().flat_map(|it| undecided_with_classes(it)).collect();
-        Some(Next { arms: both.into_iter().map(|it| it.arm.clone()).collect(), subjects: Some(subjects) })
+        let open = best.subjects.iter().filter(|it| it.is_open()).map(|it| it.subject.clone());
+        let subjects = (best.verdict == SettingsVerdict::Undecided).then(|| open.collect());
+        Some(Next { arms: vec![best.arm.clone()], subjects })
     }
-}
-
-/// The subjects of an arm that are open, with all members of their classes, whose means count.
-fn undecided_with_classes(result: &ArmResult) -> impl Iterator<Item = ArmSubject> {
-    let undecided = || result.subjects.iter().filter(|it| it.is_open()).map(|it| &it.subject);
-    let pooled: BTreeSet<_> = undecided().filter_map(class_of).collect();
-    let members = result.subjects.iter().map(|it| &it.subject);
-    let members = members.filter(move |it| class_of(it).is_some_and(|class| pooled.contains(&class)));
-    undecided().chain(members).cloned()
 }
 
 /// The subjects of an arm for which a demand is open, without calls of cells for which another one has failed: their rule

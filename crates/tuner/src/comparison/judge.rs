@@ -59,22 +59,33 @@ pub struct SubjectResult {
     pub pairs: u32,
 }
 
+impl ArmDemand {
+    /// Returns true if a loss has to be excluded.
+    pub fn excludes_loss(self) -> bool {
+        matches!(self, Self::ExcludeLoss | Self::ExcludeClassLoss)
+    }
+
+    fn is_about_loss(self) -> bool {
+        self.excludes_loss() || self == Self::NoLoss
+    }
+}
+
 impl SubjectResult {
     /// Returns true if the demand is not met, and never will be.
     pub fn is_failed(&self) -> bool {
-        match self.demand {
-            ArmDemand::Gain => self.verdict == Outcome::Slower,
-            ArmDemand::ExcludeLoss | ArmDemand::ExcludeClassLoss | ArmDemand::NoLoss => self.guard == Guard::Lost,
-            ArmDemand::Report => false,
-        }
+        self.is_judged(Outcome::Slower, Guard::Lost)
     }
 
     /// Returns true if further launches may decide on the demand.
     pub fn is_open(&self) -> bool {
+        self.is_judged(Outcome::Undecided, Guard::Undecided)
+    }
+
+    fn is_judged(&self, verdict: Outcome, guard: Guard) -> bool {
         match self.demand {
-            ArmDemand::Gain => self.verdict == Outcome::Undecided,
-            ArmDemand::ExcludeLoss | ArmDemand::ExcludeClassLoss | ArmDemand::NoLoss => self.guard == Guard::Undecided,
             ArmDemand::Report => false,
+            ArmDemand::Gain => self.verdict == verdict,
+            _ => self.guard == guard,
         }
     }
 }
@@ -94,7 +105,7 @@ const ALARM: f64 = 3.0;
 const LEAST_POOLED: usize = 8;
 
 /// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
-pub(super) fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
+fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
     match subject {
         ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
         ArmSubject::Messages(..) | ArmSubject::Program => None,
@@ -119,20 +130,18 @@ pub(super) fn judge(
     let error = criteria.error_rate * share;
     let asked: Vec<ArmDemand> = logs.keys().map(demand).collect();
     // Gains do not make it easier to call something slower, nor losses in other calls to call a rule faster.
-    let adjusted = |wanted: &[ArmDemand], p_value: &dyn Fn(&TestedMean) -> Option<f64>| {
-        let p_values = tests.iter().zip(&asked).map(|(test, asked)| p_value(test).filter(|_| wanted.contains(asked)));
+    let adjusted = |losses: bool, p_value: &dyn Fn(&TestedMean) -> Option<f64>| {
+        let is_wanted = |asked: &ArmDemand| asked.is_about_loss() == losses;
+        let p_values = tests.iter().zip(&asked).map(|(test, asked)| p_value(test).filter(|_| is_wanted(asked)));
         let q_values = adjust(p_values);
         // Two directions.
         q_values.into_iter().map(|q| q.map(|q| (2.0 * q / share).min(1.0))).collect::<Vec<_>>()
     };
-    let gains = [ArmDemand::Gain, ArmDemand::Report];
-    let losses = [ArmDemand::ExcludeLoss, ArmDemand::ExcludeClassLoss, ArmDemand::NoLoss];
     let above = |test: &TestedMean| test.p_above(0.0);
     let below = |test: &TestedMean| test.p_below(0.0);
-    let (faster, slower) = (adjusted(&gains, &above), adjusted(&gains, &below));
-    let lost = adjusted(&losses, &below);
-    let pooled: Vec<&ArmSubject> = logs.keys().filter(|it| demand(it) == ArmDemand::ExcludeClassLoss).collect();
-    let classes = judge_classes(&pooled, &logs, 1.0 - error);
+    let (faster, slower, lost) = (adjusted(false, &above), adjusted(false, &below), adjusted(true, &below));
+    let pooled = logs.iter().filter(|(it, _)| demand(it) == ArmDemand::ExcludeClassLoss);
+    let classes = judge_classes(pooled, 1.0 - error);
     let mut sides = [arm, base].map(|settings| times_by_subject(blocks, settings));
     let mut results = Vec::with_capacity(tests.len());
     for (at, ((subject, logs), test)) in logs.into_iter().zip(&tests).enumerate() {
@@ -140,12 +149,10 @@ pub(super) fn judge(
         let [with, without] = sides.each_mut().map(|side| {
             TestedMean::from_values(side.remove(&subject).unwrap_or_default()).estimate(criteria.level).exp()
         });
-        let q_value = if losses.contains(&asked[at]) {
-            lost[at]
-        } else if test.mean < 0.0 {
-            slower[at]
-        } else {
-            faster[at]
+        let q_value = match asked[at] {
+            demand if demand.is_about_loss() => lost[at],
+            _ if test.mean < 0.0 => slower[at],
+            _ => faster[at],
         };
         let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
         let q_value = q_value.filter(|_| told);
@@ -159,9 +166,7 @@ pub(super) fn judge(
             Some(low) if low >= 1.0 - ALARM * max_loss && class_low.is_some_and(|low| low >= limit) => Guard::Passed,
             _ => Guard::Undecided,
         };
-        let verdict = decide(speedup, q_value, criteria);
-        let pairs = logs.len() as u32;
-        let demand = asked[at];
+        let (verdict, demand, pairs) = (decide(speedup, q_value, criteria), asked[at], logs.len() as u32);
         results.push(SubjectResult { subject, demand, without, with, speedup, q_value, verdict, guard, pairs });
     }
     results
@@ -169,24 +174,18 @@ pub(super) fn judge(
 
 /// The lower end of the interval of each class's mean speedup, over the blocks that timed all of its members; none if these
 /// are few.
-fn judge_classes(
-    pooled: &[&ArmSubject],
-    logs: &BTreeMap<ArmSubject, LaunchLogs>,
+fn judge_classes<'a>(
+    pooled: impl Iterator<Item = (&'a ArmSubject, &'a LaunchLogs)>,
     level: f64,
 ) -> BTreeMap<(Collective, Condition, usize), Option<f64>> {
     let mut members: BTreeMap<_, Vec<&LaunchLogs>> = BTreeMap::new();
-    for subject in pooled {
-        if let Some(class) = class_of(subject) {
-            members.entry(class).or_default().push(&logs[*subject]);
-        }
+    for (class, logs) in pooled.filter_map(|(subject, logs)| Some((class_of(subject)?, logs))) {
+        members.entry(class).or_default().push(logs);
     }
-    let means: Vec<LaunchLogs> = members.values().map(|members| common_means(members.iter().copied())).collect();
-    let replicates: Vec<Replicates> =
-        means.iter().map(|logs| Replicates { cell: None, groups: vec![logs.clone()] }).collect();
-    let tests = test_all(&replicates).into_iter().zip(&means);
-    let low =
-        |(test, logs): (TestedMean, &LaunchLogs)| test.estimate(level).exp().low.filter(|_| logs.len() >= LEAST_POOLED);
-    members.into_keys().zip(tests.map(low)).collect()
+    let mean = |members: Vec<&LaunchLogs>| Replicates { cell: None, groups: vec![common_means(members)] };
+    let (classes, means): (Vec<_>, Vec<_>) = members.into_iter().map(|(class, it)| (class, mean(it))).unzip();
+    let low = |test: TestedMean| test.estimate(level).exp().low.filter(|_| test.samples >= LEAST_POOLED);
+    classes.into_iter().zip(test_all(&means).into_iter().map(low)).collect()
 }
 
 /// The logarithms of the times of each subject in the launches of an arm.

@@ -1,12 +1,11 @@
 //! The design of the search.
 //!
-//! One setting at a time around the default, then one at a time around the best combination (a foldover), again while that
-//! finds a better one: settings have several values, most have no effect, and a value that crashes or hangs would spoil
-//! half of the launches of a fractional factorial design. Because of interactions, a value alone and with others has
-//! different effects. The best combinations are measured again when they are confirmed.
+//! One setting at a time around the default, then one at a time around the best combination (a foldover): settings have
+//! several values, most have no effect, and a value that crashes or hangs would spoil half of the launches of a fractional
+//! factorial design. Because of interactions, a value alone and with others has different effects. The best combinations
+//! are measured again when they are confirmed.
 //!
-//! A block has some combinations and the default, whose jobs live at the same time, and each combination is in two blocks at
-//! least. As long as no value is faster than the default, the better half has further blocks.
+//! A block has some combinations and the default, whose jobs live at the same time, and each combination is in two blocks.
 //!
 //! Machines have phases in which settings gain more. So the blocks of a foldover have its best combination as well, with
 //! which the others are compared, and the gain of that one over the default is its mean over all blocks.
@@ -29,12 +28,6 @@ pub const AT_ONCE: usize = 5;
 /// Rounds of blocks with the same combinations.
 const ROUNDS: u32 = 2;
 
-/// Largest number of rounds with single values, if none is faster than the default.
-const MOST_ROUNDS: u32 = 8;
-
-/// Largest number of foldovers.
-const FOLDOVERS: u32 = 2;
-
 /// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
 pub const LEAST_GAIN: f64 = 0.03;
 
@@ -46,9 +39,6 @@ const ERRORS: f64 = 2.5;
 
 /// Weight of a loss against the mean gain: what slows down a single subject is not installed.
 const LOSS_WEIGHT: f64 = 4.0;
-
-/// Largest log slowdown of a subject that is counted: a preempted launch shows any.
-const MOST_LOSS: f64 = std::f64::consts::LN_2;
 
 /// A setting with the values to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,24 +70,13 @@ pub fn search<B: ArmLauncher>(
     weight: SubjectWeight<'_>,
     bench: &mut B,
 ) -> Result<Searched, B::Error> {
-    let mut search = Search {
-        bench,
-        weight,
-        found: Searched::default(),
-        wanted: BTreeSet::new(),
-        numbers: BTreeMap::new(),
-        references: Vec::new(),
-        logs: BTreeMap::new(),
-        deviations: BTreeMap::new(),
-    };
-    let alone: Vec<Settings> = factors
-        .iter()
-        .flat_map(|factor| factor.values.iter().map(|value| set(&Settings::new(), factor, Some(value))))
-        .collect();
-    search.try_alone(factors, alone)?;
-    if factors.len() > 1 {
-        search.fold_over(factors)?;
-    }
+    let mut search =
+        Search { bench, weight, found: Searched::default(), logs: BTreeMap::new(), deviations: BTreeMap::new() };
+    let alone = search.around(factors);
+    search.measure(Stage::Alone, &alone)?;
+    search.found.base = search.combine(factors);
+    let around = search.around(factors);
+    search.measure(Stage::Foldover, &around)?;
     search.found.finalists = search.finalists();
     Ok(search.found)
 }
@@ -116,11 +95,6 @@ struct Search<'a, B> {
     bench: &'a mut B,
     weight: SubjectWeight<'a>,
     found: Searched,
-    wanted: BTreeSet<Settings>,
-    /// The number of blocks of each stage.
-    numbers: BTreeMap<Stage, u32>,
-    /// The combination with which those of each block are compared.
-    references: Vec<Settings>,
     /// The log speedups of the combinations over the default in all blocks.
     logs: BTreeMap<Settings, BTreeMap<ArmSubject, f64>>,
     /// The standard deviations between blocks of the log speedups of subjects.
@@ -128,54 +102,30 @@ struct Search<'a, B> {
 }
 
 impl<B: ArmLauncher> Search<'_, B> {
-    /// Runs blocks of the combinations that have not failed; returns false if no time was left.
-    fn run(&mut self, stage: Stage, combinations: &[Settings]) -> Result<bool, B::Error> {
-        let combinations: Vec<Settings> =
-            combinations.iter().filter(|settings| !self.found.failed.contains(*settings)).cloned().collect();
-        if combinations.is_empty() {
-            return Ok(false);
-        }
-        let reference = if stage == Stage::Foldover { self.found.base.clone() } else { Settings::new() };
+    /// Runs blocks of combinations in all rounds, without those that have failed, as long as there is time.
+    fn measure(&mut self, stage: Stage, combinations: &[Settings]) -> Result<(), B::Error> {
+        let reference = self.found.base.clone();
         let at_once = AT_ONCE - usize::from(!reference.is_empty());
-        // Blocks of the same size, since a turn of the default takes as long as one of a combination.
-        let blocks = combinations.len().div_ceil(at_once);
-        let mut has_time = true;
-        for others in combinations.chunks(combinations.len().div_ceil(blocks)) {
-            let reference = (!reference.is_empty()).then(|| reference.clone());
-            let together: Vec<Settings> = reference.iter().chain(others).cloned().collect();
-            let number = self.numbers.entry(stage).or_default();
-            let block = self.bench.block(stage, *number, (&Settings::new(), &together), None)?;
-            *number += 1;
-            let Some(block) = block else {
-                has_time = false;
-                break;
-            };
-            let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
-            self.found.failed.extend(failed.cloned());
-            self.wanted.extend(together);
-            self.found.blocks.push(block);
-            self.references.push(reference.unwrap_or_default());
+        let first = self.found.blocks.len();
+        'rounds: for _ in 0..ROUNDS {
+            let working = combinations.iter().filter(|settings| !self.found.failed.contains(*settings));
+            let working: Vec<Settings> = working.cloned().collect();
+            // Blocks of the same size, since a turn of the default takes as long as one of a combination.
+            let blocks = working.len().div_ceil(at_once).max(1);
+            for others in working.chunks(working.len().div_ceil(blocks).max(1)) {
+                let base = Some(&reference).filter(|reference| !reference.is_empty());
+                let together: Vec<Settings> = base.into_iter().chain(others).cloned().collect();
+                let number = (self.found.blocks.len() - first) as u32;
+                let block = self.bench.block(stage, number, (&Settings::new(), &together), None)?;
+                let Some(block) = block else { break 'rounds };
+                let failed = together.iter().filter(|settings| !block.launches.contains_key(*settings));
+                self.found.failed.extend(failed.cloned());
+                self.found.blocks.push(block);
+            }
         }
-        self.logs = block::mean_log_speedups(&self.found.blocks, &self.references);
+        let blocks = &self.found.blocks;
+        self.logs = block::mean_log_speedups(blocks, (&blocks[first..], &reference));
         self.deviations = block::deviations(&self.found.blocks);
-        Ok(has_time)
-    }
-
-    /// Measures values alone, and combines those that are faster.
-    fn try_alone(&mut self, factors: &[Factor], mut alone: Vec<Settings>) -> Result<(), B::Error> {
-        let all = alone.clone();
-        let mut rounds = 0;
-        while rounds < MOST_ROUNDS && (rounds < ROUNDS || self.found.base.is_empty()) {
-            let has_time = self.run(Stage::Alone, &alone)?;
-            rounds += 1;
-            self.found.base = self.combine(factors);
-            if !has_time {
-                break;
-            }
-            if rounds >= ROUNDS {
-                alone = self.better_half(&all);
-            }
-        }
         Ok(())
     }
 
@@ -185,7 +135,7 @@ impl<B: ArmLauncher> Search<'_, B> {
         let blocks = self.found.blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as f64;
         let loss = |(subject, log): (&ArmSubject, &f64)| {
             let deviation = self.deviations.get(subject).copied().unwrap_or_default();
-            (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).clamp(0.0, MOST_LOSS)
+            (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).max(0.0)
         };
         let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
         Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
@@ -199,70 +149,20 @@ impl<B: ArmLauncher> Search<'_, B> {
         block::weighted_mean(self.logs.get(settings)?, self.weight)
     }
 
-    /// Combinations with a value, the best first.
-    fn sort<'s>(
-        combinations: impl IntoIterator<Item = &'s Settings>,
-        value: impl Fn(&Settings) -> Option<f64>,
-    ) -> Vec<(f64, &'s Settings)> {
-        let valued = combinations.into_iter().filter_map(|settings| Some((value(settings)?, settings)));
-        let mut valued: Vec<(f64, &Settings)> = valued.collect();
-        valued.sort_by(|one, other| other.0.total_cmp(&one.0));
-        valued
-    }
-
-    /// The better half of combinations.
-    fn better_half(&self, combinations: &[Settings]) -> Vec<Settings> {
-        let scored = Self::sort(combinations, |settings| self.score(settings));
-        scored[..scored.len().div_ceil(2)].iter().map(|(_, settings)| (*settings).clone()).collect()
-    }
-
     /// The combination of the values that are faster alone.
     fn combine(&self, factors: &[Factor]) -> Settings {
-        let mut base = Settings::new();
-        for factor in factors {
-            let scored = factor.values.iter().filter_map(|value| {
-                let score = self.score(&set(&Settings::new(), factor, Some(value)))?;
-                (score > 0.0).then_some((score, value))
-            });
-            if let Some((_, best)) = scored.max_by(|one, other| one.0.total_cmp(&other.0)) {
-                base = set(&base, factor, Some(best));
-            }
-        }
-        base
+        let best = |factor: &Factor| {
+            let alone = |value| self.score(&set(&Settings::new(), factor, Some(value)));
+            let scored = factor.values.iter().filter_map(|value| Some((alone(value)?, value)));
+            let faster = scored.filter(|(score, _)| *score > 0.0);
+            let (_, best) = faster.max_by(|one, other| one.0.total_cmp(&other.0))?;
+            Some((factor.name.clone(), best.clone()))
+        };
+        factors.iter().filter_map(best).collect()
     }
 
-    /// Varies one setting at a time around the best combination so far, until no other one is better.
-    fn fold_over(&mut self, factors: &[Factor]) -> Result<(), B::Error> {
-        for _ in 0..FOLDOVERS {
-            if self.found.base.is_empty() {
-                break;
-            }
-            let around = self.around(factors);
-            let before = self.found.blocks.len();
-            for _ in 0..ROUNDS {
-                if around.is_empty() || !self.run(Stage::Foldover, &around)? {
-                    break;
-                }
-            }
-            let Some(best) = self.best(1).pop() else { break };
-            if best == self.found.base || self.found.blocks.len() == before {
-                break;
-            }
-            self.found.base = best;
-        }
-        Ok(())
-    }
-
-    /// The combinations that may be the best: those of foldovers, or without one all.
-    fn ranked(&self) -> BTreeSet<&Settings> {
-        let has_foldovers = self.references.iter().any(|reference| !reference.is_empty());
-        let blocks = self.found.blocks.iter().zip(&self.references);
-        let own = blocks.filter(|(_, reference)| !(has_foldovers && reference.is_empty()));
-        own.flat_map(|(block, _)| block.launches.keys()).filter(|it| self.wanted.contains(*it)).collect()
-    }
-
-    /// The combinations that differ from the best one in one setting: those without one of its settings, and others that
-    /// have no result so far.
+    /// The combinations that differ from the best one in one setting, at first from the default: those without one of its
+    /// settings, and others that have no result so far.
     fn around(&self, factors: &[Factor]) -> Vec<Settings> {
         let base = &self.found.base;
         let mut around = Vec::new();
@@ -273,7 +173,7 @@ impl<B: ArmLauncher> Search<'_, B> {
             let is_open = |settings: &Settings| {
                 let alone = set(&Settings::new(), factor, settings.get(&factor.name));
                 let is_part = !settings.contains_key(&factor.name);
-                let is_new = !self.wanted.contains(settings) && !self.found.failed.contains(&alone);
+                let is_new = !self.is_tried(settings) && !self.found.failed.contains(&alone);
                 !settings.is_empty() && (is_part || is_new)
             };
             around.extend(other.filter(is_open));
@@ -281,33 +181,33 @@ impl<B: ArmLauncher> Search<'_, B> {
         around
     }
 
+    fn is_tried(&self, settings: &Settings) -> bool {
+        self.logs.contains_key(settings) || self.found.failed.contains(settings)
+    }
+
     /// The combinations with the largest scores, the best first.
     fn best(&self, count: usize) -> Vec<Settings> {
-        let ranked = self.ranked().into_iter().filter(|settings| !self.found.failed.contains(*settings));
-        let scored = Self::sort(ranked, |settings| self.score(settings)).into_iter();
-        scored.filter(|(score, _)| *score > 0.0).take(count).map(|(_, settings)| settings.clone()).collect()
+        let working = self.logs.keys().filter(|settings| !self.found.failed.contains(*settings));
+        let scored = working.filter_map(|settings| Some((self.score(settings)?, settings)));
+        let mut ranked: Vec<(f64, &Settings)> = scored.filter(|(score, _)| *score > 0.0).collect();
+        ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
+        ranked.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
     /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
-    /// down; each of its settings alone, since small losses are not seen here; the next best, since single launches do not
-    /// rank combinations that are alike; and the fastest one, from which a program may gain. Without time for a foldover, also
-    /// the combination of the values that are faster alone.
+    /// down; the next best, since single launches do not rank combinations that are alike; and the fastest one, from which a
+    /// program may gain. Without time for a foldover, also the combination of the values that are faster alone.
     fn finalists(&self) -> Vec<Settings> {
         let mut finalists = self.best(1);
         let best = finalists.first().cloned().unwrap_or_default();
-        let without = |name: &String| {
-            let mut rest = best.clone();
-            rest.remove(name);
-            rest
-        };
+        let without =
+            |name: &String| -> Settings { best.clone().into_iter().filter(|(other, _)| other != name).collect() };
         // Single launches show losses that are none, so that these need not do without any.
         let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
-        let alone = best.iter().map(|(name, value)| Settings::from([(name.clone(), value.clone())]));
-        let others = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
-        let alone = alone.filter(|settings| self.gain(settings).is_some_and(|gain| gain > LEAST_GAIN));
-        let rest: Vec<Settings> = others.chain(alone).collect();
+        let rest = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
+        let rest: Vec<Settings> = rest.collect();
         let mut next = self.best(AT_ONCE).into_iter().filter(|settings| *settings != best && !rest.contains(settings));
-        let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.wanted.contains(base));
+        let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.is_tried(base));
         let ranked = rest.iter().cloned().chain(next.next()).chain(self.fastest()).chain(next);
         let candidates = untried.into_iter().chain(ranked);
         for settings in candidates {
@@ -320,7 +220,8 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combination with the largest gain, whatever it slows down.
     fn fastest(&self) -> Option<Settings> {
-        let (gain, fastest) = Self::sort(self.ranked(), |settings| self.gain(settings)).into_iter().next()?;
+        let gains = self.logs.keys().filter_map(|settings| Some((self.gain(settings)?, settings)));
+        let (gain, fastest) = gains.max_by(|one, other| one.0.total_cmp(&other.0))?;
         (gain > LEAST_GAIN).then(|| fastest.clone())
     }
 }

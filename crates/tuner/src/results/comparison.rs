@@ -199,12 +199,9 @@ pub fn differences(before: &Manifest, after: &Manifest) -> Vec<RunDifference> {
     // An unknown transport is no difference.
     let is_moved = Transport::change(&before.survey.transport, &after.survey.transport).is_some();
     let pairs = properties(before).into_iter().zip(properties(after));
-    let different = pairs.filter(
-        |((what, before), (_, after))| {
-            if *what == RunProperty::Transport { is_moved } else { before != after }
-        },
-    );
-    different.map(|((what, before), (_, after))| RunDifference { what, before, after }).collect()
+    let all = pairs.map(|((what, before), (_, after))| RunDifference { what, before, after });
+    let differs = |it: &RunDifference| if it.what == RunProperty::Transport { is_moved } else { it.before != it.after };
+    all.filter(differs).collect()
 }
 
 /// The properties of a run, in words.

@@ -20,10 +20,8 @@ mod spread;
 pub use launches::{LaunchLogs, common_means};
 pub(crate) use launches::{Replicates, test_all};
 pub use mann_whitney::mann_whitney;
-pub(crate) use mann_whitney::mann_whitney_test;
 pub(crate) use ranks::{Score, stratified};
 pub use signed_rank::signed_rank;
-pub(crate) use signed_rank::signed_rank_test;
 pub(crate) use spread::{launch_variance, standard_error};
 
 use statrs::distribution::{ContinuousCDF, Normal};

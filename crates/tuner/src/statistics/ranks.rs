@@ -25,7 +25,7 @@ pub(super) fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
 
 /// A rank statistic relative to its distribution without any effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Score {
+pub struct Score {
     /// The statistic minus its mean without any effect: negative values are evidence of an effect.
     pub(crate) excess: f64,
     /// Its standard deviation without any effect; 0 if nothing varies.
@@ -58,16 +58,16 @@ pub(crate) fn stratified(scores: &[Score]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{mann_whitney_test, signed_rank_test};
+    use super::super::{mann_whitney, signed_rank};
     use super::*;
 
     #[test]
     fn one_stratum_is_the_test_itself() {
         let differences = [-1.0, -1.0, 2.0, -2.0, -3.0, 3.0, -3.0, -4.0, -5.0, -5.0];
-        let (p_value, score) = signed_rank_test(&differences);
+        let (p_value, score) = signed_rank(&differences);
         assert_eq!(stratified(&[score]), p_value);
         let (x, y) = ([1.0, 2.0, 2.0, 3.0, 4.0], [2.0, 3.0, 3.0, 5.0, 5.0, 6.0, 6.0]);
-        let (p_value, score) = mann_whitney_test(&x, &y);
+        let (p_value, score) = mann_whitney(&x, &y);
         assert!((stratified(&[score]) / p_value - 1.0).abs() < 1e-9);
     }
 
@@ -75,9 +75,9 @@ mod tests {
     /// `z = (-21 + 0.5) / sqrt(45.5)`; one in the other direction takes it all back.
     #[test]
     fn strata_add_up() {
-        let down = signed_rank_test(&[-1.0, -2.0, -3.0, -4.0, -5.0, -6.0]).1;
+        let down = signed_rank(&[-1.0, -2.0, -3.0, -4.0, -5.0, -6.0]).1;
         let up = Score { excess: -down.excess, ..down };
-        let nothing = signed_rank_test(&[0.0; 6]).1;
+        let nothing = signed_rank(&[0.0; 6]).1;
         assert_eq!((down.excess, down.deviation), (-10.5, 22.75f64.sqrt()));
         let reference = normal_cdf(-20.5 / 45.5f64.sqrt());
         assert!((stratified(&[down, nothing, down]) / reference - 1.0).abs() < 1e-12);
@@ -94,7 +94,7 @@ mod tests {
         let p_value = |pattern: u32| {
             let sign = |place: usize| if pattern >> place & 1 == 0 { -1.0 } else { 1.0 };
             let signed: Vec<f64> = sizes.iter().enumerate().map(|(place, size)| sign(place) * size).collect();
-            stratified(&[signed_rank_test(&signed[..6]).1, signed_rank_test(&signed[6..]).1])
+            stratified(&[signed_rank(&signed[..6]).1, signed_rank(&signed[6..]).1])
         };
         let p_values: Vec<f64> = (0..patterns).map(p_value).collect();
         for rate in [0.1, 0.05, 0.01, 0.002] {

@@ -7,18 +7,14 @@ use super::ranks::{Score, ranks};
 /// Largest number of differences for the exact distribution.
 const EXACT: usize = 50;
 
-/// The p value of Wilcoxon's signed-rank test against differences that tend to be negative.
+/// The p value of Wilcoxon's signed-rank test against differences that tend to be negative, with the statistic as a part of
+/// a stratified test.
 ///
 /// Zeros are dropped, which is Wilcoxon's own treatment. Without ties the null distribution is exact up to 50
 /// differences; otherwise it is normal with the variance `n(n+1)(2n+1)/24 - sum(t^3 - t)/48` and a continuity
 /// correction of one half (Hollander, Wolfe and Chicken, *Nonparametric Statistical Methods*, section 3.1).
 /// Without any difference there is no evidence, and the p value is 1. Differences have to be numbers.
-pub fn signed_rank(differences: &[f64]) -> f64 {
-    signed_rank_test(differences).0
-}
-
-/// The p value, with the statistic as a part of a stratified test.
-pub(crate) fn signed_rank_test(differences: &[f64]) -> (f64, Score) {
+pub fn signed_rank(differences: &[f64]) -> (f64, Score) {
     let nonzero: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let sizes: Vec<f64> = nonzero.iter().map(|d| d.abs()).collect();
     let (ranks, ties) = ranks(&sizes);
@@ -87,7 +83,7 @@ mod tests {
             ("twenty", waves(20, 0.2), 0.009616851806640625),
             ("fifty", waves(50, 0.1), 0.015630828381745232),
         ] {
-            assert_close(signed_rank(&differences), reference, what);
+            assert_close(signed_rank(&differences).0, reference, what);
         }
     }
 
@@ -102,14 +98,14 @@ mod tests {
             ("fifty-one", waves(51, 0.1), 0.014309161856158686),
             ("two hundred", waves(200, 0.25), 1.7653184310689914e-6),
         ] {
-            assert_close(signed_rank(&differences), reference, what);
+            assert_close(signed_rank(&differences).0, reference, what);
         }
     }
 
     #[test]
     fn no_difference_is_no_evidence() {
-        assert_eq!(signed_rank(&[]), 1.0);
-        assert_eq!(signed_rank(&[0.0, 0.0]), 1.0);
+        assert_eq!(signed_rank(&[]).0, 1.0);
+        assert_eq!(signed_rank(&[0.0, 0.0]).0, 1.0);
     }
 
     proptest! {
@@ -117,7 +113,7 @@ mod tests {
         #[test]
         fn both_sides_add_up(differences in prop::collection::vec(-3.0f64..3.0, 1..60)) {
             let turned: Vec<f64> = differences.iter().map(|d| -d).collect();
-            let (less, greater) = (signed_rank(&differences), signed_rank(&turned));
+            let (less, greater) = (signed_rank(&differences).0, signed_rank(&turned).0);
             prop_assert!((0.0..=1.0).contains(&less), "{}", less);
             prop_assert!((0.98..=2.0).contains(&(less + greater)), "{} + {}", less, greater);
         }

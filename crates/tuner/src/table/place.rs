@@ -33,7 +33,15 @@ pub(crate) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<
         let sizes = sizes(encoding, range, terms);
         for block in &encoding.blocks[range.first..range.end] {
             let ranks = block[0].cell.ranks;
-            let sizes = within_measured(block, sizes.clone(), encoding.shared, terms);
+            let mut sizes = sizes.clone();
+            // Without the choices at sizes for which only other blocks of the range answer.
+            let span = |cell: Option<&JudgedCell>| cell.map(|cell| terms.span(cell.cell));
+            if let (Some((first, _)), Some((_, Some(end)))) = (span(block.first()), span(block.last()))
+                && !encoding.shared
+            {
+                sizes.set(0, Some(first), Candidate::Builtin);
+                sizes.set(end, None, Candidate::Builtin);
+            }
             steps.set(at(ranks), Some(at(ranks) + 1), sizes);
             placed.push((ranks, range.first));
         }
@@ -63,18 +71,6 @@ pub(crate) fn place(encoding: &Encoding<'_>, spans: &[BlockSpan], terms: &Terms<
     let of_block = |block: &&[JudgedCell]| changes(encoding, block, steps.get(at(block[0].cell.ranks)), terms);
     let crossovers = encoding.blocks.iter().flat_map(of_block).collect();
     (steps, crossovers)
-}
-
-/// The choices of a block, without those at sizes for which only other blocks of its range answer.
-fn within_measured(block: &[JudgedCell], mut sizes: Sizes, shared: bool, terms: &Terms<'_>) -> Sizes {
-    let span = |cell: Option<&JudgedCell>| cell.map(|cell| terms.span(cell.cell));
-    if let (Some((first, _)), Some((_, Some(end)))) = (span(block.first()), span(block.last()))
-        && !shared
-    {
-        sizes.set(0, Some(first), Candidate::Builtin);
-        sizes.set(end, None, Candidate::Builtin);
-    }
-    sizes
 }
 
 /// The choices of a range over lookup bytes. If sizes must share a choice, the builtin is not combined with it.

@@ -79,10 +79,10 @@ pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
     best[0].0 = Some((0, Cost::NONE));
     for first in 0..blocks {
         let Some((rules, cost)) = best[first].0 else { continue };
-        let mut joined = Joined::new(problem.choices);
+        let mut joined = Joined::new();
         let last = if problem.merge { blocks } else { first + 1 };
         for (end, block) in (first + 1..).zip(&problem.blocks[first..last]) {
-            joined.add(block);
+            join(&mut joined, block, problem.choices);
             // If these blocks have no common rules, adding blocks does not help.
             let Some(((more, extra), choices)) = fewest(problem, &joined) else { break };
             let value = Some((rules + more, cost.plus(extra)));
@@ -115,28 +115,18 @@ impl Cost {
 }
 
 /// The cost of each choice at the lookup bytes of blocks that share their rules.
-#[derive(Clone, Debug)]
-struct Joined {
-    sites: BTreeMap<u64, Vec<Cost>>,
-    choices: usize,
-}
+type Joined = BTreeMap<u64, Vec<Cost>>;
 
-impl Joined {
-    fn new(choices: usize) -> Self {
-        Self { sites: BTreeMap::new(), choices }
-    }
-
-    /// Adds a block. A choice remains possible at a position if every block measured there offers it within the bound.
-    fn add(&mut self, block: &[Site]) {
-        for site in block {
-            let before = self.sites.get(&site.at);
-            let mut costs = vec![Cost::IMPOSSIBLE; self.choices];
-            for offer in site.offers.iter().filter(|offer| offer.within) {
-                let own = Cost { lost: offer.cost, unproven: offer.unproven };
-                costs[offer.choice] = before.map_or(own, |before| own.plus(before[offer.choice]));
-            }
-            self.sites.insert(site.at, costs);
+/// Adds a block. A choice remains possible at a position if every block measured there offers it within the bound.
+fn join(joined: &mut Joined, block: &[Site], choices: usize) {
+    for site in block {
+        let before = joined.get(&site.at);
+        let mut costs = vec![Cost::IMPOSSIBLE; choices];
+        for offer in site.offers.iter().filter(|offer| offer.within) {
+            let own = Cost { lost: offer.cost, unproven: offer.unproven };
+            costs[offer.choice] = before.map_or(own, |before| own.plus(before[offer.choice]));
         }
+        joined.insert(site.at, costs);
     }
 }
 
@@ -155,7 +145,7 @@ fn better(one: SolutionValue, other: SolutionValue) -> bool {
 fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Choices)> {
     let solutions = problem.classes.iter().filter_map(|class| sweep(joined, class));
     let (value, choices) = solutions.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
-    Some((value, joined.sites.keys().copied().zip(choices).collect()))
+    Some((value, joined.keys().copied().zip(choices).collect()))
 }
 
 /// Makes one pass from small to large: finds for each choice the best solution up to the position that ends with it.
@@ -163,13 +153,13 @@ fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Choic
 /// Either the previous range continues, or the best of all solutions ends and a new range begins. Both are optimal
 /// parts of an optimal whole (Bellman), since what follows depends on the last choice alone.
 fn sweep(joined: &Joined, class: &[usize]) -> Option<((u32, Cost), Vec<usize>)> {
-    if joined.sites.is_empty() {
+    if joined.is_empty() {
         return Some(((0, Cost::NONE), Vec::new()));
     }
     let mut before: Vec<SolutionValue> = Vec::new();
     // For each position and choice, the index in the class of the choice before.
-    let mut origins: Vec<usize> = Vec::with_capacity(joined.sites.len() * class.len());
-    for (place, costs) in joined.sites.values().enumerate() {
+    let mut origins: Vec<usize> = Vec::with_capacity(joined.len() * class.len());
+    for (place, costs) in joined.values().enumerate() {
         let cheapest = least(&before);
         let mut now = Vec::with_capacity(class.len());
         for (own, choice) in class.iter().enumerate() {
@@ -191,7 +181,7 @@ fn sweep(joined: &Joined, class: &[usize]) -> Option<((u32, Cost), Vec<usize>)> 
     }
     let mut last = least(&before)?;
     let value = before[last]?;
-    let mut taken = Vec::with_capacity(joined.sites.len());
+    let mut taken = Vec::with_capacity(joined.len());
     for origins in origins.chunks(class.len()).rev() {
         taken.push(class[last]);
         last = origins[last];

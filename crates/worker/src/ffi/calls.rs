@@ -14,6 +14,7 @@ use super::{CallResult, c_count, classify};
 const IN_PLACE: *mut c_void = std::ptr::without_provenance_mut(1);
 
 /// Number of elements of each rank, and the place of the first.
+#[derive(Default)]
 pub(crate) struct BlockCounts {
     counts: Vec<c_int>,
     firsts: Vec<c_int>,
@@ -23,7 +24,7 @@ pub(crate) struct BlockCounts {
 impl BlockCounts {
     /// The blocks of the ranks, in rank order, without gaps.
     pub(crate) fn from_blocks(counts: impl IntoIterator<Item = usize>) -> Self {
-        let mut result = Self { counts: Vec::new(), firsts: Vec::new(), total: 0 };
+        let mut result = Self::default();
         for count in counts {
             result.counts.push(c_count(count));
             result.firsts.push(c_count(result.total));
@@ -82,19 +83,12 @@ pub(crate) fn barrier(comm: &SimpleCommunicator) -> CallResult {
     classify(unsafe { ffi::MPI_Barrier(comm.as_raw()) })
 }
 
-/// `MPI_Bcast` within one buffer.
-pub(crate) fn bcast(comm: &SimpleCommunicator, root: u32, buffer: &mut [u8]) -> CallResult {
-    let (_, _, to, count) = raw(&[], buffer);
-    // SAFETY: the buffer holds `count` bytes and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Bcast(to, count, byte(), root as c_int, comm.as_raw()) })
-}
-
-/// `MPI_Bcast` of what rank 0 has in the first, into the second on other ranks.
-pub(crate) fn bcast_from(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) -> CallResult {
+/// `MPI_Bcast` of what the root has in the first, or else in the second, into the second on other ranks.
+pub(crate) fn bcast(comm: &SimpleCommunicator, root: u32, send: &[u8], receive: &mut [u8]) -> CallResult {
     let (from, sent, to, received) = raw(send, receive);
-    let (buffer, count) = if is_root(comm, 0) { (from.cast_mut(), sent) } else { (to, received) };
+    let (buffer, count) = if sent > 0 && is_root(comm, root) { (from.cast_mut(), sent) } else { (to, received) };
     // SAFETY: the buffer holds `count` bytes and outlives the blocking call; the root's is only read.
-    classify(unsafe { ffi::MPI_Bcast(buffer, count, byte(), 0, comm.as_raw()) })
+    classify(unsafe { ffi::MPI_Bcast(buffer, count, byte(), root as c_int, comm.as_raw()) })
 }
 
 /// `MPI_Scatter` of a block to each rank from the root, which holds them all in `send`. Without a buffer to receive, the

@@ -27,7 +27,8 @@ pub(crate) enum ToolsError {
 pub(crate) struct Tools(());
 
 /// A control variable with the properties that matter here.
-struct Variable {
+struct Variable<'n> {
+    name: &'n str,
     index: c_int,
     datatype: ffi::MPI_Datatype,
     enumeration: ffi::MPI_T_enum,
@@ -36,22 +37,94 @@ struct Variable {
 /// Linux gives a process no environment string above 128 KiB.
 const LONGEST_TEXT: usize = 1 << 20;
 
-impl Variable {
+fn is_success(code: c_int) -> bool {
+    code == ffi::MPI_SUCCESS as c_int
+}
+
+/// The name that `fill` writes to an array of so many characters, ended by a zero; none if it fails.
+fn read_name(fill: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> Option<String> {
+    let mut text = [0 as c_char; 256];
+    let mut len = text.len() as c_int;
+    let code = fill(text.as_mut_ptr(), &raw mut len);
+    // SAFETY: MPI ends the name with a zero within the array, which was all zeros before.
+    let found = unsafe { CStr::from_ptr(text.as_ptr()) };
+    is_success(code).then(|| found.to_string_lossy().into_owned())
+}
+
+impl Variable<'_> {
     /// Fails unless the variable is of the type with this name.
-    fn expect(&self, datatype: &str, name: &str) -> Result<(), ToolsError> {
-        if self.type_name() == datatype { Ok(()) } else { Err(ToolsError::OtherType(name.to_owned())) }
+    fn expect(&self, datatype: &str) -> Result<(), ToolsError> {
+        if self.type_name() == datatype { Ok(()) } else { Err(ToolsError::OtherType(self.name.to_owned())) }
     }
 
     /// The name of the variable's type; empty if MPI does not tell.
     fn type_name(&self) -> String {
-        let mut text = [0 as c_char; 256];
-        let mut len = 0;
         // SAFETY: the array is longer than MPI_MAX_OBJECT_NAME, the most that is written, and the type was given by
         // MPI itself.
-        let code = unsafe { ffi::MPI_Type_get_name(self.datatype, text.as_mut_ptr(), &raw mut len) };
-        // SAFETY: MPI ends the name with a zero within the array, which was all zeros before.
-        let found = unsafe { CStr::from_ptr(text.as_ptr()) };
-        if code == ffi::MPI_SUCCESS as c_int { found.to_string_lossy().into_owned() } else { String::new() }
+        read_name(|text, len| unsafe { ffi::MPI_Type_get_name(self.datatype, text, len) }).unwrap_or_default()
+    }
+
+    /// The value of a variable of this MPI type.
+    ///
+    /// # Safety
+    ///
+    /// `T` is the C type of that MPI type, and any bytes are one.
+    unsafe fn number<T: Default>(&self, kind: &str) -> Result<T, ToolsError> {
+        self.expect(kind)?;
+        let mut value = T::default();
+        // SAFETY: the variable is of that type, and Open MPI has no variables of several numbers; the handle is live.
+        self.with_handle(|handle, _| unsafe { ffi::MPI_T_cvar_read(handle, (&raw mut value).cast()) })?;
+        Ok(value)
+    }
+
+    /// The value of a text variable; empty if it is not set.
+    fn text(&self) -> Result<String, ToolsError> {
+        self.expect("MPI_CHAR")?;
+        let mut text = Vec::new();
+        self.with_handle(|handle, count| {
+            // Open MPI announces 2048 characters for every text and copies whatever there is. No text of the
+            // environment or of a parameter file is longer than this.
+            text = vec![0u8; LONGEST_TEXT.max(count as usize) + 1];
+            // SAFETY: the buffer is longer than any text that a process can be given.
+            unsafe { ffi::MPI_T_cvar_read(handle, text.as_mut_ptr().cast()) }
+        })?;
+        let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+        Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+    }
+
+    /// The names and values of an enumerated variable, in their order; none if it is not enumerated.
+    fn enumeration(&self) -> Option<Vec<(i32, String)>> {
+        if self.enumeration.is_null() {
+            return None;
+        }
+        let (mut items, mut name_len) = (0, 0);
+        // SAFETY: the enumeration was given with the variable and lives as long as the interface; a name buffer of
+        // length 0 asks for no text.
+        let code =
+            unsafe { ffi::MPI_T_enum_get_info(self.enumeration, &raw mut items, ptr::null_mut(), &raw mut name_len) };
+        let item = |index| {
+            let mut value = 0;
+            // SAFETY: `text` holds `len` characters, and MPI ends what it writes there with a zero.
+            let name = read_name(|text, len| unsafe {
+                ffi::MPI_T_enum_get_item(self.enumeration, index, &raw mut value, text, len)
+            });
+            Some((value, name?))
+        };
+        if is_success(code) { (0..items).map(item).collect() } else { None }
+    }
+
+    /// Runs `access` with a handle and the number of elements behind it.
+    fn with_handle(&self, access: impl FnOnce(ffi::MPI_T_cvar_handle, c_int) -> c_int) -> Result<(), ToolsError> {
+        let (mut handle, mut count) = (ptr::null_mut(), 0);
+        // SAFETY: the variable is bound to no object, so that none is passed; the places are valid.
+        let mut code =
+            unsafe { ffi::MPI_T_cvar_handle_alloc(self.index, ptr::null_mut(), &raw mut handle, &raw mut count) };
+        if is_success(code) {
+            code = access(handle, count);
+            // SAFETY: the handle was allocated above and is not used again.
+            unsafe { ffi::MPI_T_cvar_handle_free(&raw mut handle) };
+        }
+        if is_success(code) { Ok(()) } else { Err(ToolsError::Unreadable(self.name.to_owned(), code)) }
     }
 }
 
@@ -61,74 +134,46 @@ impl Tools {
         let mut provided = 0;
         // SAFETY: `provided` is a valid place for the one value written.
         let code = unsafe { ffi::MPI_T_init_thread(ffi::MPI_THREAD_SINGLE as c_int, &raw mut provided) };
-        if code == ffi::MPI_SUCCESS as c_int { Ok(Self(())) } else { Err(ToolsError::Start(code)) }
+        if is_success(code) { Ok(Self(())) } else { Err(ToolsError::Start(code)) }
     }
 
     /// The value of an integer variable; none if there is no such variable.
     pub(crate) fn int(&self, name: &str) -> Result<Option<i32>, ToolsError> {
         // SAFETY: that is MPI_INT.
-        unsafe { self.number::<c_int>(name, "MPI_INT") }
+        self.find(name).map(|variable| unsafe { variable.number::<c_int>("MPI_INT") }).transpose()
     }
 
     /// The value of a variable that holds a size; none if there is no such variable.
     pub(crate) fn size(&self, name: &str) -> Result<Option<u64>, ToolsError> {
         // SAFETY: that is MPI_UNSIGNED_LONG.
-        unsafe { self.number::<c_ulong>(name, "MPI_UNSIGNED_LONG") }
+        self.find(name).map(|variable| unsafe { variable.number::<c_ulong>("MPI_UNSIGNED_LONG") }).transpose()
     }
 
     /// The value of a variable that is on or off; none if there is no such variable.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, ToolsError> {
         // SAFETY: MPI_C_BOOL is one byte.
-        let byte = unsafe { self.number::<u8>(name, "MPI_C_BOOL") }?;
+        let byte = self.find(name).map(|variable| unsafe { variable.number::<u8>("MPI_C_BOOL") }).transpose()?;
         Ok(byte.map(|byte| byte != 0))
-    }
-
-    /// The value of a variable of this MPI type; none if there is no such variable.
-    ///
-    /// # Safety
-    ///
-    /// `T` is the C type of that MPI type, and any bytes are one.
-    unsafe fn number<T: Default>(&self, name: &str, kind: &str) -> Result<Option<T>, ToolsError> {
-        let Some(variable) = self.find(name) else { return Ok(None) };
-        variable.expect(kind, name)?;
-        let mut value = T::default();
-        // SAFETY: the variable is of that type, and Open MPI has no variables of several numbers; the handle is live.
-        self.with_handle(name, &variable, |handle, _| unsafe {
-            ffi::MPI_T_cvar_read(handle, (&raw mut value).cast())
-        })?;
-        Ok(Some(value))
     }
 
     /// Sets an integer variable and reads it back.
     pub(crate) fn set_int(&self, name: &str, value: i32) -> Result<(), ToolsError> {
         let variable = self.find(name).ok_or_else(|| ToolsError::Missing(name.to_owned()))?;
-        variable.expect("MPI_INT", name)?;
+        variable.expect("MPI_INT")?;
         let refused = |code| ToolsError::Refused { name: name.to_owned(), value, code };
         // SAFETY: as in `int`, one C int is read from a live place.
-        self.with_handle(name, &variable, |handle, _| unsafe {
-            ffi::MPI_T_cvar_write(handle, (&raw const value).cast())
-        })
-        .map_err(|error| match error {
-            ToolsError::Unreadable(_, code) => refused(code),
+        let set = variable.with_handle(|handle, _| unsafe { ffi::MPI_T_cvar_write(handle, (&raw const value).cast()) });
+        match set {
+            Err(ToolsError::Unreadable(_, code)) => Err(refused(code)),
+            Ok(()) if self.int(name)? != Some(value) => Err(refused(ffi::MPI_SUCCESS as c_int)),
             other => other,
-        })?;
-        if self.int(name)? == Some(value) { Ok(()) } else { Err(refused(ffi::MPI_SUCCESS as c_int)) }
+        }
     }
 
     /// The value of a text variable; none if there is no such variable or it is empty.
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>, ToolsError> {
-        let Some(variable) = self.find(name) else { return Ok(None) };
-        variable.expect("MPI_CHAR", name)?;
-        let mut text = Vec::new();
-        self.with_handle(name, &variable, |handle, count| {
-            // Open MPI announces 2048 characters for every text and copies whatever there is. No text of the
-            // environment or of a parameter file is longer than this.
-            text = vec![0u8; LONGEST_TEXT.max(count as usize) + 1];
-            // SAFETY: the buffer is longer than any text that a process can be given.
-            unsafe { ffi::MPI_T_cvar_read(handle, text.as_mut_ptr().cast()) }
-        })?;
-        let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
-        Ok((end > 0).then(|| String::from_utf8_lossy(&text[..end]).into_owned()))
+        let text = self.find(name).map(|variable| variable.text()).transpose()?;
+        Ok(text.filter(|text| !text.is_empty()))
     }
 
     /// The value of a variable of any type, as `ompi_info` shows it; none if there is no such variable. Text that is not set
@@ -139,61 +184,33 @@ impl Tools {
         // SAFETY: each time the C type of the MPI type, all bits of which are a value.
         let number = unsafe {
             match kind.as_str() {
-                "MPI_CHAR" => return Ok(Some(self.text(name)?.unwrap_or_default())),
+                "MPI_CHAR" => return variable.text().map(Some),
                 "MPI_C_BOOL" => return Ok(self.flag(name)?.map(|flag| flag.to_string())),
-                "MPI_INT" | "MPI_INT32_T" => self.number::<i32>(name, &kind)?.map(i128::from),
-                "MPI_UNSIGNED" | "MPI_UINT32_T" => self.number::<u32>(name, &kind)?.map(i128::from),
-                "MPI_LONG" => self.number::<c_long>(name, &kind)?.map(i128::from),
-                "MPI_UNSIGNED_LONG" => self.number::<c_ulong>(name, &kind)?.map(i128::from),
-                "MPI_INT64_T" => self.number::<i64>(name, &kind)?.map(i128::from),
-                "MPI_UNSIGNED_LONG_LONG" | "MPI_UINT64_T" => self.number::<u64>(name, &kind)?.map(i128::from),
+                "MPI_INT" | "MPI_INT32_T" => i128::from(variable.number::<i32>(&kind)?),
+                "MPI_UNSIGNED" | "MPI_UINT32_T" => i128::from(variable.number::<u32>(&kind)?),
+                "MPI_LONG" => i128::from(variable.number::<c_long>(&kind)?),
+                "MPI_UNSIGNED_LONG" => i128::from(variable.number::<c_ulong>(&kind)?),
+                "MPI_INT64_T" => i128::from(variable.number::<i64>(&kind)?),
+                "MPI_UNSIGNED_LONG_LONG" | "MPI_UINT64_T" => i128::from(variable.number::<u64>(&kind)?),
                 _ => return Err(ToolsError::OtherType(name.to_owned())),
             }
         };
-        let items = self.enumeration(name).unwrap_or_default();
-        let item = |number: i128| items.iter().find(|(item, _)| i128::from(*item) == number);
-        Ok(number.map(|number| item(number).map_or_else(|| number.to_string(), |(_, word)| word.clone())))
+        let items = variable.enumeration().unwrap_or_default();
+        let word = items.into_iter().find(|(item, _)| i128::from(*item) == number).map(|(_, word)| word);
+        Ok(Some(word.unwrap_or_else(|| number.to_string())))
     }
 
     /// The names and values of an enumerated variable, in their order; none if it is not enumerated.
     pub(crate) fn enumeration(&self, name: &str) -> Option<Vec<(i32, String)>> {
-        let variable = self.find(name)?;
-        if variable.enumeration.is_null() {
-            return None;
-        }
-        let mut items = 0;
-        let mut name_len = 0;
-        // SAFETY: the enumeration was given with the variable and lives as long as the interface; a name buffer of
-        // length 0 asks for no text.
-        let code = unsafe {
-            ffi::MPI_T_enum_get_info(variable.enumeration, &raw mut items, ptr::null_mut(), &raw mut name_len)
-        };
-        if code != ffi::MPI_SUCCESS as c_int {
-            return None;
-        }
-        let item = |index| {
-            let mut value = 0;
-            let mut text = [0 as c_char; 256];
-            let mut len = text.len() as c_int;
-            // SAFETY: `text` holds `len` characters, and MPI ends what it writes there with a zero.
-            let code = unsafe {
-                ffi::MPI_T_enum_get_item(variable.enumeration, index, &raw mut value, text.as_mut_ptr(), &raw mut len)
-            };
-            // SAFETY: as above, zero-terminated within the array.
-            let text = unsafe { CStr::from_ptr(text.as_ptr()) };
-            (code == ffi::MPI_SUCCESS as c_int).then(|| (value, text.to_string_lossy().into_owned()))
-        };
-        (0..items).map(item).collect()
+        self.find(name)?.enumeration()
     }
 
-    fn find(&self, name: &str) -> Option<Variable> {
+    fn find<'n>(&self, name: &'n str) -> Option<Variable<'n>> {
         let c_name = CString::new(name).ok()?;
         let mut index = 0;
         // SAFETY: the name is zero-terminated and outlives the call.
         let code = unsafe { ffi::MPI_T_cvar_get_index(c_name.as_ptr(), &raw mut index) };
-        if code != ffi::MPI_SUCCESS as c_int {
-            return None;
-        }
+        is_success(code).then_some(())?;
         let (mut name_len, mut about_len, mut verbosity, mut bind, mut scope) = (0, 0, 0, 0, 0);
         // SAFETY: a predefined constant.
         let mut datatype = unsafe { ffi::RSMPI_DATATYPE_NULL };
@@ -213,29 +230,7 @@ impl Tools {
                 &raw mut scope,
             )
         };
-        (code == ffi::MPI_SUCCESS as c_int).then_some(Variable { index, datatype, enumeration })
-    }
-
-    /// Runs `access` with a handle and the number of elements behind it.
-    fn with_handle(
-        &self,
-        name: &str,
-        variable: &Variable,
-        access: impl FnOnce(ffi::MPI_T_cvar_handle, c_int) -> c_int,
-    ) -> Result<(), ToolsError> {
-        let unreadable = |code| ToolsError::Unreadable(name.to_owned(), code);
-        let mut handle = ptr::null_mut();
-        let mut count = 0;
-        // SAFETY: the variable is bound to no object, so that none is passed; the places are valid.
-        let code =
-            unsafe { ffi::MPI_T_cvar_handle_alloc(variable.index, ptr::null_mut(), &raw mut handle, &raw mut count) };
-        if code != ffi::MPI_SUCCESS as c_int {
-            return Err(unreadable(code));
-        }
-        let code = access(handle, count);
-        // SAFETY: the handle was allocated above and is not used again.
-        unsafe { ffi::MPI_T_cvar_handle_free(&raw mut handle) };
-        if code == ffi::MPI_SUCCESS as c_int { Ok(()) } else { Err(unreadable(code)) }
+        is_success(code).then_some(Variable { name, index, datatype, enumeration })
     }
 }
 

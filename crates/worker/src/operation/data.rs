@@ -191,7 +191,7 @@ impl KnownElement for u8 {
         let send = (!data.is_in_place).then_some(&data.send[..]);
         match data.seat.collective {
             Collective::Barrier => calls::barrier(comm),
-            Collective::Bcast => calls::bcast(comm, root, receive),
+            Collective::Bcast => calls::bcast(comm, root, &[], receive),
             Collective::Scatter => calls::scatter(comm, root, &data.send, send.map(|_| &mut receive[..])),
             Collective::Gather => calls::gather(comm, root, send, receive),
             Collective::Allgather => calls::allgather(comm, send, receive),

@@ -28,6 +28,8 @@ pub(super) struct PreparedProgram {
     data: DataType,
     /// Communicators for calls on nodes and lanes.
     parts: Option<Rc<Parts>>,
+    /// The datatypes of the ranks' blocks.
+    types: BlockTypes,
 }
 
 /// A step, with the arguments of its call other than buffers.
@@ -35,8 +37,8 @@ struct Ready {
     step: Step,
     /// True if this rank makes the call, false if it skips the step.
     takes_part: bool,
-    counts: Option<BlockCounts>,
-    types: Option<BlockTypes>,
+    /// The blocks of the ranks; none if the call has blocks of one length.
+    counts: BlockCounts,
 }
 
 /// Messages to and from other ranks, and calls with them.
@@ -75,18 +77,18 @@ impl PreparedProgram {
     pub(super) fn of_call(steps: Vec<Step>, seat: Seat, parts: Option<Rc<Parts>>) -> Self {
         let steps = steps.into_iter().map(|step| Ready {
             counts: counts(&step),
-            types: matches!(step, Step::Call { call: CollectiveCall::Alltoallw(_), .. })
-                .then(|| BlockTypes::new(seat.ranks)),
             takes_part: !matches!(step, Step::Call { on, .. } if seat.seat_in(on).is_none()),
             step,
         });
-        Self { steps: steps.collect(), element: seat.element(), data: seat.arguments.data, parts }
+        let (data, types) = (seat.arguments.data, BlockTypes::new(seat.ranks));
+        Self { steps: steps.collect(), element: seat.element(), data, parts, types }
     }
 
     /// Steps without calls, on elements of this size.
     pub(super) fn of_messages(steps: Vec<Step>, element: usize) -> Self {
-        let ready = |step| Ready { step, takes_part: false, counts: None, types: None };
-        Self { steps: steps.into_iter().map(ready).collect(), element, data: DataType::default(), parts: None }
+        let ready = |step| Ready { step, takes_part: false, counts: BlockCounts::default() };
+        let (steps, types) = (steps.into_iter().map(ready).collect(), BlockTypes::new(0));
+        Self { steps, element, data: DataType::default(), parts: None, types }
     }
 
     /// Runs the program, except for the skipped call.
@@ -110,7 +112,13 @@ impl PreparedProgram {
                 }
                 // A message is complete when `MPI_Send` returns, and expecting one only saves time.
                 Step::Expect { .. } | Step::Settle => {}
-                Step::Busy { nanoseconds } => pass_time(Duration::from_nanos(*nanoseconds)),
+                // Without yielding the processor, like a computation.
+                Step::Busy { nanoseconds } => {
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_nanos(*nanoseconds) {
+                        std::hint::spin_loop();
+                    }
+                }
                 Step::Copy { from, to } => {
                     let (from, to) = buffers.pair(*from, *to);
                     to.copy_from_slice(from);
@@ -125,7 +133,7 @@ impl PreparedProgram {
                         && ready.takes_part
                         && skipped != Some(number)
                     {
-                        ready.call(comm, call, &mut buffers, *from, *to)?;
+                        self.call(comm, (call, &ready.counts), buffers.pair(*from, *to))?;
                     }
                     number += 1;
                 }
@@ -133,13 +141,42 @@ impl PreparedProgram {
         }
         Ok(())
     }
-}
 
-/// Waits without yielding the processor, like a computation.
-fn pass_time(long: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < long {
-        std::hint::spin_loop();
+    /// Makes a call with a buffer to read and one to write.
+    fn call(
+        &self,
+        comm: &SimpleCommunicator,
+        (call, counts): (&CollectiveCall, &BlockCounts),
+        (send, receive): (&[u8], &mut [u8]),
+    ) -> CallResult {
+        match call {
+            CollectiveCall::Allgather => calls::allgather(comm, Some(send), receive),
+            CollectiveCall::Allgatherv(_) => calls::allgatherv(comm, Some(send), receive, counts),
+            CollectiveCall::AllgathervInPlace(_) => calls::allgatherv(comm, None, receive, counts),
+            CollectiveCall::Allreduce(Reducing::Or) => calls::allreduce(comm, Some(send), receive),
+            CollectiveCall::Allreduce(Reducing::Sum) => calls::allreduce(comm, Some(ints(send)), ints_mut(receive)),
+            CollectiveCall::Alltoall => calls::alltoall(comm, Some(send), receive),
+            CollectiveCall::Alltoallv(_) => calls::alltoallv(comm, Some(send), receive, counts),
+            CollectiveCall::Alltoallw(_) => calls::alltoallw(comm, send, receive, counts, &self.types),
+            CollectiveCall::Barrier => calls::barrier(comm),
+            CollectiveCall::Bcast => calls::bcast(comm, 0, send, receive),
+            CollectiveCall::Exscan => calls::exscan(comm, Some(ints(send)), ints_mut(receive)),
+            CollectiveCall::Scan => calls::scan(comm, Some(ints(send)), ints_mut(receive)),
+            CollectiveCall::Gather => calls::gather(comm, 0, Some(send), receive),
+            CollectiveCall::Gatherv(_) => calls::gatherv(comm, send, receive, counts),
+            CollectiveCall::Reduce(Reducing::Or) => calls::reduce(comm, 0, Some(send), receive),
+            CollectiveCall::Reduce(Reducing::Sum) => calls::reduce(comm, 0, Some(ints(send)), ints_mut(receive)),
+            CollectiveCall::ReduceScatter(_) => {
+                calls::reduce_scatter(comm, Some(ints(send)), ints_mut(receive), counts)
+            }
+            CollectiveCall::ReduceScatterBlock => {
+                calls::reduce_scatter_block(comm, Some(ints(send)), ints_mut(receive))
+            }
+            CollectiveCall::Scatter => calls::scatter(comm, 0, send, Some(receive)),
+            CollectiveCall::Scatterv(_) => calls::scatterv(comm, send, receive, counts),
+            CollectiveCall::ScattervInPlace(_) => calls::scatterv_in_place(comm, receive, counts),
+            CollectiveCall::Shift => messages::shift(comm, send, receive),
+        }
     }
 }
 
@@ -169,73 +206,11 @@ impl Peers for SimpleCommunicator {
     }
 }
 
-fn counts(step: &Step) -> Option<BlockCounts> {
-    let Step::Call { call, .. } = step else { return None };
+fn counts(step: &Step) -> BlockCounts {
+    let Step::Call { call, .. } = step else { return BlockCounts::default() };
     // Reductions count elements, the others bytes.
     let unit = if let CollectiveCall::ReduceScatter(_) = call { size_of::<i32>() } else { 1 };
-    Some(BlockCounts::from_blocks(call.counts()?.iter().map(|bytes| bytes / unit)))
-}
-
-impl Ready {
-    fn call(
-        &self,
-        comm: &SimpleCommunicator,
-        call: &CollectiveCall,
-        buffers: &mut ProgramBuffers<'_>,
-        from: BufferPart,
-        to: BufferPart,
-    ) -> CallResult {
-        // These calls have a single buffer.
-        match (call, &self.counts) {
-            (CollectiveCall::Barrier, _) => return calls::barrier(comm),
-            (CollectiveCall::Bcast, _) if from == to => {
-                return match to.place {
-                    // The root's buffer, which is only read.
-                    Buffer::Send => calls::bcast_from(comm, buffers.read(from), &mut []),
-                    _ => calls::bcast(comm, 0, buffers.write(to)),
-                };
-            }
-            (CollectiveCall::AllgathervInPlace(_), Some(counts)) => {
-                return calls::allgatherv(comm, None, buffers.write(to), counts);
-            }
-            (CollectiveCall::ScattervInPlace(_), Some(counts)) => {
-                return calls::scatterv_in_place(comm, buffers.write(to), counts);
-            }
-            _ => {}
-        }
-        let (send, receive) = buffers.pair(from, to);
-        match (call, &self.counts, &self.types) {
-            (CollectiveCall::Allgather, ..) => calls::allgather(comm, Some(send), receive),
-            (CollectiveCall::Allgatherv(_), Some(counts), _) => calls::allgatherv(comm, Some(send), receive, counts),
-            (CollectiveCall::Allreduce(Reducing::Or), ..) => calls::allreduce(comm, Some(send), receive),
-            (CollectiveCall::Allreduce(Reducing::Sum), ..) => {
-                calls::allreduce(comm, Some(ints(send)), ints_mut(receive))
-            }
-            (CollectiveCall::Alltoall, ..) => calls::alltoall(comm, Some(send), receive),
-            (CollectiveCall::Alltoallv(_), Some(counts), _) => calls::alltoallv(comm, Some(send), receive, counts),
-            (CollectiveCall::Alltoallw(_), Some(counts), Some(types)) => {
-                calls::alltoallw(comm, send, receive, counts, types)
-            }
-            (CollectiveCall::Bcast, ..) => calls::bcast_from(comm, send, receive),
-            (CollectiveCall::Exscan, ..) => calls::exscan(comm, Some(ints(send)), ints_mut(receive)),
-            (CollectiveCall::Scan, ..) => calls::scan(comm, Some(ints(send)), ints_mut(receive)),
-            (CollectiveCall::Gather, ..) => calls::gather(comm, 0, Some(send), receive),
-            (CollectiveCall::Gatherv(_), Some(counts), _) => calls::gatherv(comm, send, receive, counts),
-            (CollectiveCall::Reduce(Reducing::Or), ..) => calls::reduce(comm, 0, Some(send), receive),
-            (CollectiveCall::Reduce(Reducing::Sum), ..) => calls::reduce(comm, 0, Some(ints(send)), ints_mut(receive)),
-            (CollectiveCall::ReduceScatter(_), Some(counts), _) => {
-                calls::reduce_scatter(comm, Some(ints(send)), ints_mut(receive), counts)
-            }
-            (CollectiveCall::ReduceScatterBlock, ..) => {
-                calls::reduce_scatter_block(comm, Some(ints(send)), ints_mut(receive))
-            }
-            (CollectiveCall::Scatter, ..) => calls::scatter(comm, 0, send, Some(receive)),
-            (CollectiveCall::Scatterv(_), Some(counts), _) => calls::scatterv(comm, send, receive, counts),
-            (CollectiveCall::Shift, ..) => messages::shift(comm, send, receive),
-            // Handled above, or without the counts that every such call has.
-            _ => Ok(()),
-        }
-    }
+    BlockCounts::from_blocks(call.counts().into_iter().flatten().map(|bytes| bytes / unit))
 }
 
 /// Elements of a reduction. An empty slice may have any address.
@@ -289,7 +264,7 @@ impl ProgramBuffers<'_> {
         }
     }
 
-    /// A part to read, and a part to write.
+    /// A part to read, and a part to write: none to read if they are the same.
     fn pair(&mut self, from: BufferPart, to: BufferPart) -> (&[u8], &mut [u8]) {
         let (reading, writing) = (from.first..from.first + from.len, to.first..to.first + to.len);
         match (from.place, to.place) {
@@ -297,6 +272,7 @@ impl ProgramBuffers<'_> {
                 let send = self.send;
                 (&send[reading], self.write(to))
             }
+            _ if from == to => (&[], self.write(to)),
             (Buffer::Receive, Buffer::Extra(at)) => (&self.receive[reading], &mut self.extra[at][writing]),
             (Buffer::Extra(at), Buffer::Receive) => (&self.extra[at][reading], &mut self.receive[writing]),
             (Buffer::Extra(one), Buffer::Extra(other)) if one == other => {
