@@ -81,7 +81,7 @@ fn tuning_pays_where_the_network_is_slow() {
         return;
     }
     alone_under_one_release(|mpi| {
-        given_time(60, |budget| {
+        given_time(40, |budget| {
             let scratch = tempfile::tempdir().unwrap();
             let out = scratch.path().join("run");
             // Few candidates, so that a visit is short and there are enough of them for a test.
@@ -229,7 +229,7 @@ fn what_han_hands_over_is_proven_and_verified() {
             return;
         }
         let hosts = "--hosts 4 --slots 2 --bandwidth 40mbit";
-        given_time(90, |budget| {
+        given_time(60, |budget| {
             let scratch = tempfile::tempdir().unwrap();
             let out = scratch.path().join("run");
             let arguments = format!(
@@ -295,7 +295,7 @@ fn a_vanished_node_costs_nothing_that_was_measured() {
             command.arg(env!("CARGO_BIN_EXE_collrules")).args(arguments.split_whitespace()).arg(&out);
             command
         };
-        let arguments = "measure --ops bcast --np 2,3 --sizes 1K,64K --budget 30s --launches 2 --hang-timeout 6s \
+        let arguments = "measure --ops bcast --np 2,3 --sizes 1K,64K --budget 20s --launches 2 --hang-timeout 6s \
                          --disable-han --mpirun";
         let arguments = format!("{arguments} {} --out", mpirun.display());
         let mut running = collrules(&arguments);
@@ -367,7 +367,7 @@ fn a_slow_host_is_named_with_its_rate() {
         return;
     }
     alone_under_one_release(|mpi| {
-        given_time(100, |budget| {
+        given_time(60, |budget| {
             let scratch = tempfile::tempdir().unwrap();
             let out = scratch.path().join("model");
             let hosts = "--hosts 4 --bandwidth 200mbit,200mbit,200mbit,100mbit";

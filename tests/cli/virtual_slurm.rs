@@ -63,7 +63,7 @@ fn a_job_is_tuned_in_without_a_word_about_it() {
         // A job for each, so that one that is slow leaves the other its time.
         let lines = "budget=10m; for by in mpirun srun; do cat > $OUT/$by.sh <<X\n#!/bin/bash\n\
                      [ $by = mpirun ] || export SLURM_MPI_TYPE=pmix\n$C tune $OPTIONS --budget $budget --out $OUT/$by\nX\n\
-                     sbatch --wait -N2 --ntasks-per-node=2 --time 2 -o $OUT/log $OUT/$by.sh || true; cat $OUT/log; budget=20s; done";
+                     sbatch --wait -N2 --ntasks-per-node=2 --time 1 -o $OUT/log $OUT/$by.sh || true; cat $OUT/log; budget=20s; done";
         let ran = in_slurm("--hosts 2 --slots 2", Some(mpi), scratch.path(), lines).exits(0);
         let log = ran.stdout.replace("\ncollrules:   ", " ");
         assert!(log.contains("mpirun starts the jobs") && log.contains("2 nodes, 4 slots"), "{log}");
@@ -75,7 +75,7 @@ fn a_job_is_tuned_in_without_a_word_about_it() {
             assert_eq!(manifest.survey.hosts.len(), 4, "{name}");
             let allocation = &manifest.allocations[0];
             assert_eq!((allocation.system, allocation.nodes, allocation.slots.0), (BatchSystem::Slurm, 2, 4));
-            assert!(allocation.left.is_some_and(|left| left.0 <= 120.0), "{allocation:?}");
+            assert!(allocation.left.is_some_and(|left| left.0 <= 60.0), "{allocation:?}");
             assert!(run.file("rules.conf").exists(), "{name}: not proven\n{log}");
         }
         let launcher = RunDir::open(scratch.path().join("srun")).unwrap().manifest().unwrap().launcher;
