@@ -259,7 +259,7 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let is_comment = line.starts_with('#');
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let has = |name: &str| words.iter().any(|word| word == name);
-    if ["Nnodes Message_size", "Nranks Message_size"].iter().any(|begin| words.join(" ").starts_with(begin)) {
+    if words.len() > 1 && ["Nnodes", "Nranks"].contains(&&*words[0]) && words[1] == "Message_size" {
         return Some((TableFormat::Algorithms, words));
     }
     let is_known = |column: &Column| column.role.is_some() || column.is_size_in_units();

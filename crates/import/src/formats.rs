@@ -34,8 +34,8 @@ names! {
 const MARKS: [(ImportFormat, &str); 13] = [
     // The begin of a benchmark's output: what ran, and the name of the test.
     (ImportFormat::Osu, r"^# (?:OSU|collrules) (?<test>.*)"),
-    // In OSU's form without its name, such as mpi4py's benchmarks. Other lines, such as `# MPI Version : 3.1`, name no test.
-    (ImportFormat::Osu, r"^# (?<nameless_test>MPI .*Test.*)"),
+    // In OSU's form without its name, or as OMB-Py has it. Other lines, such as `# MPI Version : 3.1`, name no test.
+    (ImportFormat::Osu, r"^# (?:OMB(?:-\w+| Python) )?(?<nameless_test>MPI .*Test.*)"),
     (ImportFormat::Osu, r"^# Datatype:(?<datatype>.*)"),
     (ImportFormat::Osu, r"^(?<wrong_data>.*VALIDATION ERROR.*)"),
     // The begin of the output of a program, with its version.

@@ -91,7 +91,7 @@ static EXPRESSIONS: LazyLock<(Regex, [Regex; FORMS.len()])> = LazyLock::new(|| {
         Regex::new(&format!("(?i){text}")).expect("an expression that a test compiles")
     };
     let tasks = r"\s(?:-{1,2}np|--ntasks)(?:\s*|=)(\d+)\b|MPIRUN\b[^|]*?\s(?-i:-c)\s*(\d+)\b";
-    let number = r"(?:MPIRUN|srun|aprun|BSUB|SBATCH)\b[^|]*?\s--?(?-i:n)(?:\s*|=)(\d+)\b";
+    let number = r"(?:MPIRUN|\bsrun|\baprun|BSUB|SBATCH)\b[^|]*?\s--?(?-i:n)(?:\s*|=)(\d+)\b";
     (compile(&format!("{tasks}|{number}")), FORMS.map(compile))
 });
 
@@ -118,7 +118,7 @@ pub(super) fn read(line: u64, text: &str, earlier: &[Statement]) -> Vec<Statemen
         let names = expression.capture_names().flatten();
         let values: Vec<_> = names.filter_map(|name| Some((name, found.name(name)?.as_str()))).collect();
         let (about, value) = match values[..] {
-            [(_, parameter), (_, value)] => (parameter.to_lowercase(), value.to_lowercase()),
+            [(_, parameter), (_, value)] => (parameter.to_owned(), value.to_lowercase()),
             [("hosts", names)] => ("nodes".to_owned(), count_hosts(names).to_string()),
             [(about, value)] => (about.to_owned(), value.to_owned()),
             _ => continue,
