@@ -1,4 +1,4 @@
-//! The state of a tuning: the steps that ended, with what is known after the last of them: `state.json`.
+//! The state of a tuning: the steps that ended, with what is known after the last of them: `state.json`, or `state.next.json` while it goes on.
 
 use serde::{Deserialize, Serialize};
 

@@ -166,7 +166,7 @@ impl Source {
 
     /// Decides on the timings. Ranges that comparisons of a run reverted to the builtin stay reverted.
     pub fn decide(&self, criteria: Criteria, policy: Policy) -> Result<Findings, WorkflowError> {
-        let state = self.run().map(tuning::read_state).transpose()?;
+        let state = self.run().map(tuning::read_latest_state).transpose()?;
         self.decide_reverting(criteria, policy, &state.map(|state| state.reverted).unwrap_or_default())
     }
 

@@ -78,7 +78,7 @@ impl Published {
     /// The analysis of a tuning, whose findings are next to the rules file; none without findings.
     pub fn of_tuning(tuning: &Tuning) -> Result<Option<Self>, WorkflowError> {
         let Some(file) = &tuning.tuned else { return Ok(None) };
-        let directory = tuning::directory_of(&file.path);
+        let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let is_named = file.path.file_name().is_some_and(|name| name == rundir::RULES);
         if is_named && directory.join(rundir::FINDINGS).exists() { Self::open(directory).map(Some) } else { Ok(None) }
     }
@@ -517,9 +517,12 @@ pub fn unproven(
     let proof = vec![ProofFact::NotChecked];
     let pins = manifest.as_ref().map(|manifest| manifest.pins.clone()).unwrap_or_default();
     let tuning = tuning::decide(&run, &findings, &pins)?;
-    let state = tuning::read_state(&run)?;
+    let (state, is_first) = (tuning::read_latest_state(&run)?, !run.file(rundir::FINDINGS).exists());
     let mut published = Published::new(run, findings, manifest, Some(tuning), proof, state)?;
     published.publish(session)?;
+    if is_first {
+        published.run.remove(rundir::NEXT_STATE)?;
+    }
     Ok(published)
 }
 

@@ -139,11 +139,36 @@ pub(crate) fn read_next_state(run: &RunDir) -> Result<TuningState, WorkflowError
     run.next_state()?.map_or_else(|| read_state(run), Ok)
 }
 
-/// Adds a comparison to a tuning that goes on, if there is one.
-pub(crate) fn add_to_next(run: &RunDir, compared: &StepRecord) -> Result<(), WorkflowError> {
-    let Some(mut state) = run.next_state()? else { return Ok(()) };
-    state.steps.push(compared.clone());
-    Ok(run.write_next_state(&state)?)
+/// Reads the state of a run to analyse: that of its results; without any, that of a tuning that goes on.
+pub(crate) fn read_latest_state(run: &RunDir) -> Result<TuningState, WorkflowError> {
+    if run.file(rundir::FINDINGS).exists() { read_state(run) } else { read_next_state(run) }
+}
+
+/// Hands the new state of results to a tuning that goes on, if there is one: the steps that it does not know, with what they
+/// removed, and settings if it has not searched others since.
+pub(crate) fn add_to_next(run: &RunDir, state: &TuningState) -> Result<(), WorkflowError> {
+    let Some(mut next) = run.next_state()? else { return Ok(()) };
+    let before = read_state(run)?;
+    next.steps.extend(state.steps.iter().skip(before.steps.len()).cloned());
+    add_new(&mut next.reverted, &state.reverted);
+    add_new(&mut next.carried, &state.carried);
+    add_new(&mut next.withdrawn, &state.withdrawn);
+    let chosen = |state: &TuningState| state.settings.as_ref().and_then(|found| found.chosen().cloned());
+    if chosen(&next) == chosen(&before) {
+        next.settings.clone_from(&state.settings);
+    }
+    Ok(run.write_next_state(&next)?)
+}
+
+/// Adds what a list does not have; returns false if it has all.
+pub(crate) fn add_new<T: Clone + PartialEq>(all: &mut Vec<T>, new: &[T]) -> bool {
+    let before = all.len();
+    for one in new {
+        if !all.contains(one) {
+            all.push(one.clone());
+        }
+    }
+    all.len() > before
 }
 
 /// Reads the steps of a directory that ended; without any, the results in it that are about its rules.

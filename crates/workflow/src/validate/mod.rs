@@ -183,10 +183,7 @@ fn judge(
     started: &mut Started,
     session: &mut Session<'_>,
 ) -> Result<Validation, WorkflowError> {
-    let compared = subject.add(stage, place, found.clone());
-    if let Some(published) = subject.published.as_ref().filter(|_| place.layout.is_some()) {
-        tuning::add_to_next(&published.run, &compared)?;
-    }
+    subject.add(stage, place, found.clone());
     let judged = subject.judge(place).unwrap_or(found);
     if !options.repair {
         return Ok(judged);
@@ -227,6 +224,7 @@ fn conclude(
         return Ok(found);
     }
     published.settings = found.clone().or(published.settings);
+    tuning::add_to_next(&published.run, &published.whole_state())?;
     published.publish(session)?;
     Ok(found)
 }

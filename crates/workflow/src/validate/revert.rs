@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_record::validation::{Outcome, RevertedRange, Round, ValidationCriteria};
+use collrules_record::validation::{Outcome, Round, ValidationCriteria};
 use collrules_record::{Cell, Layout, RunDir, Settings, Validation, rundir};
 use collrules_rules::words::{counted, some};
 use collrules_tuner::repair::{Reach, Repair, repair, share_gains, withdraw};
@@ -76,7 +76,7 @@ pub(super) fn remove_unconfirmed(
         return Ok(subject.judge(place).unwrap_or(validation));
     }
     let before = subject.clone();
-    add_ranges(&mut subject.state_mut().reverted, repair.ranges);
+    tuning::add_new(&mut subject.state_mut().reverted, &repair.ranges);
     match &subject.published {
         Some(_) => analyze_anew(started, subject, &cells, session)?,
         None => write_copy(place.home, started, subject)?,
@@ -166,7 +166,7 @@ fn analyze_anew(
         let (others, kept): (Vec<Cell>, Vec<Cell>) = all.iter().copied().partition(is_other);
         let kept: Vec<Cell> = kept.into_iter().filter(|cell| left.is_ruled(*cell)).collect();
         let ranges = withdraw(&others, &kept, &left.rule_set());
-        if !add_ranges(&mut state.reverted, ranges) {
+        if !tuning::add_new(&mut state.reverted, &ranges) {
             break (findings, tuning);
         }
     };
@@ -194,17 +194,6 @@ fn write_copy(home: &RunDir, started: &mut Started, subject: &mut ValidationSubj
     tuning.files().try_for_each(|(name, _, text)| home.write(name, text).map(drop))?;
     subject.tuning = tuning;
     Ok(())
-}
-
-/// Adds ranges; returns false if all are known.
-fn add_ranges(reverted: &mut Vec<RevertedRange>, ranges: Vec<RevertedRange>) -> bool {
-    let before = reverted.len();
-    for range in ranges {
-        if !reverted.contains(&range) {
-            reverted.push(range);
-        }
-    }
-    reverted.len() > before
 }
 
 /// Error if removing rules changes nothing.

@@ -169,12 +169,11 @@ impl ValidationSubject {
     }
 
     /// Adds a comparison to the state, or to one of its own if it is outside of the run.
-    pub(super) fn add(&mut self, stage: Stage, place: &ResultPlace<'_>, found: Validation) -> StepRecord {
+    pub(super) fn add(&mut self, stage: Stage, place: &ResultPlace<'_>, found: Validation) {
         let step = Step::Compare(stage, place.layout.flatten());
         let compared = StepRecord::compared(step, place.base.clone(), found);
         let state = if place.layout.is_some() { self.state_mut() } else { &mut self.alone };
-        state.steps.push(compared.clone());
-        compared
+        state.steps.push(compared);
     }
 
     /// The result for the rules that are left: in the run of the tuning of all comparisons, outside of it of the last one.

@@ -1,12 +1,13 @@
 //! Comparing a tuning in fresh launches, and repairing it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use collrules_record::rundir::{self, ComparisonLog};
 use collrules_record::validation::Outcome;
-use collrules_record::{Validation, comparison};
+use collrules_record::{Seconds, Step, Validation, comparison};
 use collrules_rules::{Choice, Collective};
 use collrules_workflow::validate::as_measured;
 use collrules_workflow::{WorkflowError, publish};
@@ -187,4 +188,45 @@ fn rules_without_effect_are_found_to_have_none() {
     });
     let wrong = wrong.count();
     assert!(wrong < 4, "{wrong} of 20");
+}
+
+/// A tuning whose rules partly lose.
+const HOST: &str = "--simulate=deceptive --np 4,8 --sizes 8K,64K,512K --ops bcast,allreduce --no-settings --refine 0";
+
+/// A tuning that goes on knows what a repair between its sessions compared and removed.
+#[test]
+fn what_a_repair_removes_stays_removed_if_the_tuning_goes_on() {
+    let (mut stage, _) = TuningFixture::tuned(&format!("{HOST} --budget 12s"));
+    // As if it had been killed right after it was resumed with more time.
+    let mut begun = stage.run().state().unwrap().expect("a state");
+    begun.reopen(Step::Decide.into());
+    begun.steps.push(Step::Begin(Some(Seconds(400.0))).into());
+    stage.run().write_next_state(&begun).unwrap();
+    stage.validate("--budget none --repair --min-difference 60").expect("compares");
+    let [state, next] = [stage.run().state(), stage.run().next_state()].map(|state| state.unwrap().expect("a state"));
+    assert!(!state.reverted.is_empty() && state.reverted.iter().all(|range| next.reverted.contains(range)));
+    assert_eq!(next.steps.last(), state.steps.last());
+    assert_eq!(next.settings, state.settings);
+    let resumed = stage.resume().expect("goes on");
+    assert!(resumed.is_confirmed(), "{}", resumed.verdict());
+    assert_eq!(stage.run().next_state().unwrap(), None);
+}
+
+/// An analysis of a tuning that was interrupted before its first results is one with all that it compared.
+#[test]
+fn an_analysis_keeps_what_an_interrupted_tuning_compared() {
+    let words = format!("{HOST} --budget 400s");
+    let (whole, _) = TuningFixture::tuned(&words);
+    let log = ComparisonLog::open(&whole.run()).unwrap();
+    let blocks: BTreeSet<_> = log.launches().iter().map(|launch| (launch.stage, launch.block)).collect();
+    let mut stage = TuningFixture::new();
+    stage.patience = blocks.len() - 2;
+    assert!(stage.tune(&words).is_err());
+    let next = stage.run().next_state().unwrap();
+    stage.patience = usize::MAX;
+    let published = stage.analyze(None, "");
+    let compared = next.is_some_and(|next| next.steps.iter().any(|step| step.evidence.is_some()));
+    assert_eq!(published.validation.is_some(), compared);
+    assert!(compared, "interrupted after a comparison");
+    assert_eq!(stage.run().next_state().unwrap(), None);
 }
