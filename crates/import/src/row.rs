@@ -85,6 +85,9 @@ impl Parsed {
     }
 }
 
+/// Words of a check that found nothing wrong, in lower case.
+const PASSED: [&str; 4] = ["pass", "passed", "ok", "success"];
+
 /// A time of a row: the algorithm, if the row has several, the column and the text.
 type TimeOfRow<'a> = (Option<CandidateName>, &'a Column, &'a str);
 
@@ -147,6 +150,8 @@ pub(super) fn read(
             Role::Bytes | Role::Transmitted => {
                 row.size.printed = Some(text.parse::<Bytes>().map_err(|error| wrong(column, error))?.0);
             }
+            // Beside the size, perhaps the number of calls.
+            Role::Count if columns.has(Role::Bytes) || columns.has(Role::Transmitted) => {}
             Role::Count => {
                 let what = "elements of unknown size: a column message_bytes, or ReproMPI's #@datatype_size_bytes=, is missing";
                 let element = row.size.element.ok_or_else(|| wrong(column, what))?;
@@ -157,7 +162,8 @@ pub(super) fn read(
             Role::Round => row.round = whole(column, text)?,
             Role::Process => drop(whole(column, text)?),
             Role::Calls => row.calls = text.parse().ok(),
-            Role::Check | Role::Invalid if text.eq_ignore_ascii_case("pass") || text.parse::<f64>() == Ok(0.0) => {}
+            Role::Check | Role::Invalid
+                if PASSED.contains(&&*text.to_lowercase()) || text.parse::<f64>() == Ok(0.0) => {}
             Role::Check | Role::Invalid => {
                 let is_check = role == Role::Check;
                 let code = if is_check { FindingCode::ValidationFailed } else { FindingCode::InvalidMeasurement };

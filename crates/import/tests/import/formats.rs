@@ -83,6 +83,22 @@ fn rows_that_failed_validation_are_left_out() {
 }
 
 #[test]
+fn checks_that_passed_and_counts_of_calls_take_no_row_away() {
+    let header = "collective,algorithm_id,np,count,message_bytes,time_us,validation\n";
+    let import = import(
+        "a.csv",
+        format!(
+            "{header}allreduce,0,16,100,1024,30,passed\nallreduce,3,16,100,1024,24,OK\nallreduce,4,16,100,1024,20,failed\n"
+        ),
+    );
+    assert_eq!(
+        timings(&import),
+        ["allreduce 16 1024 builtin 0.0 30.00 -", "allreduce 16 1024 tuned:3/0/0/0 0.0 24.00 -"]
+    );
+    assert_eq!(found(&import), [(FindingCode::ValidationFailed, Some(4))]);
+}
+
+#[test]
 fn warnings_in_between_are_reported_and_passed_over() {
     let text = "--------\nWARNING: There was an error initializing an OpenFabrics device.\n--------\n\
                 # OSU MPI Broadcast Latency Test v5.6.2\n# Size       Avg Latency(us)\n1      1.50\n\
