@@ -258,7 +258,7 @@ impl SettingsFindings {
 /// A size or message that a setting must not slow down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Guarded {
-    /// The calls.
+    /// The calls or messages.
     pub subject: ArmSubject,
     /// True if it was requested, and counts in the mean; otherwise it is in the guard set.
     pub is_asked_for: bool,

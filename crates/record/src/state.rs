@@ -1,4 +1,5 @@
-//! The state of a tuning: the steps that ended, with what is known after the last of them: `state.json`, or `state.next.json` while it goes on.
+//! The state of a tuning: the steps that ended, with their results. It is `state.json`, or `state.next.json` while the tuning
+//! goes on.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ use crate::settings::{Settings, SettingsFindings};
 use crate::units::Seconds;
 use crate::validation::{RevertedRange, Validation};
 
-/// The format of `state.json` that this version writes.
+/// The format of both files that this version writes.
 pub const FORMAT: FormatVersion = FormatVersion { major: 4, minor: 0 };
 
 /// Steps of a tuning with their results. A step that is here is not done again.

@@ -191,7 +191,7 @@ pub(crate) struct CallTiming {
     /// Start in nanoseconds, on the clock that also gives the end.
     pub(crate) at: i64,
     pub(crate) seconds: f64,
-    /// Whether this rank was late.
+    /// True if this rank was late.
     pub(crate) late: Lateness,
 }
 

@@ -50,7 +50,7 @@ fn carry_out(
 }
 
 /// Begins a pass. With more time, what is undecided or not measured enough is taken up again; the files stay until there is a
-/// result. `launches` are those before the last pass of this session. Returns false if there is nothing to go on with.
+/// result. `launches` are those before the last pass, none before the first one. Returns false if there is nothing to go on with.
 fn begin_pass(
     measured: &mut Measurement,
     options: &TuneOptions,

@@ -75,7 +75,7 @@ pub const VALIDATION: &str = "validation.json";
 pub const SETTINGS: &str = "settings.json";
 /// Steps of a tuning that ended, with their results.
 pub const STATE: &str = "state.json";
-/// The same while a tuning goes on: its last steps have no results in other files yet.
+/// The same while a tuning goes on: the results of its last steps are in no other file yet.
 pub const NEXT_STATE: &str = "state.next.json";
 /// Log of the launches by which tunings are compared.
 pub const COMPARISON: &str = "comparison.jsonl";

@@ -99,7 +99,7 @@ impl ValidationSubject {
         Ok(())
     }
 
-    /// Why there is nothing to compare.
+    /// The reason why there is nothing to compare.
     fn describe_no_cells(&self) -> String {
         if self.is_empty() {
             format!("{} leaves everything to the default: there is nothing to compare", self.name())
