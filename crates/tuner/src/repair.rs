@@ -2,7 +2,8 @@
 //!
 //! Avoiding a loss matters more than a small gain. So a cell is reverted if it is significantly slower, and also if all
 //! its launches together point to a loss without being significant. The range up to the nearest confirmed cells under
-//! its rule is reverted too, since no measurement supports the rule there.
+//! its rule is reverted too, since no measurement supports the rule there. Calls without a rule have one lookup more, which
+//! short ones feel: if they lose by it, all rules of their collective on their communicator go.
 
 use std::collections::BTreeSet;
 
@@ -165,7 +166,11 @@ pub fn repair(
             repair.cells.extend(ruled.iter().map(|cell| cell.cell).filter(|cell| is_lost(cell.lookup_bytes(*release))));
         }
         for cell in block.iter().filter(|cell| !cell.is_ruled() && cell.verdict == Outcome::Slower) {
-            let ranges = reach.ranges(cell.cell);
+            let mut ranges = reach.ranges(cell.cell);
+            if ranges.is_empty() && !cell.control {
+                // What is left is that the rules of its collective are looked up.
+                ranges.push(RevertedRange { collective, ranks: rank_range, lookup: (0, None) });
+            }
             repair.cells.extend((!ranges.is_empty()).then_some(cell.cell));
             repair.ranges.extend(ranges);
         }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use collrules_record::condition::Condition;
-use collrules_record::estimate::student_quantile;
+use collrules_record::estimate::{geometric_mean, student_quantile};
 use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{CallRule, Cell, Estimate, HanRule};
+use collrules_record::{CallRule, Cell, Estimate, HanRule, Seconds};
 use collrules_rules::Choice;
 
 use crate::comparison::{ArmDemand, Compared, SubjectResult, class, decide};
@@ -23,6 +23,8 @@ pub struct CellFacts {
     pub control: bool,
     /// Rule of HAN's file.
     pub han: HanRule,
+    /// True if the file is looked up in its calls, with or without a rule for it.
+    pub looked_up: bool,
 }
 
 impl CellFacts {
@@ -35,7 +37,15 @@ impl CellFacts {
     pub fn is_ruled(self) -> bool {
         self.rule() != CallRule::default()
     }
+
+    /// Returns true if nothing acts on it but a lookup, which may slow calls of this time down by more than `max_loss`.
+    pub fn feels_lookups(self, call: Seconds, max_loss: f64) -> bool {
+        self.control && self.looked_up && call.0 * max_loss < LOOKUP
+    }
 }
+
+/// What a lookup in a rules file takes at most, in seconds: 15 to 25 ns were measured (RESULTS.md, "Side by side").
+const LOOKUP: f64 = 25e-9;
 
 /// The comparison of an arm in the calls that decide.
 pub fn describe_round(
@@ -63,7 +73,7 @@ fn describe_subjects(
     let subjects = result.iter().flat_map(|result| &result.subjects).filter(|it| is_under(&it.subject));
     let describe_cell = |it: &SubjectResult| {
         let cell = it.subject.cell()?;
-        let CellFacts { tuned, in_use, control, han } = known(cell);
+        let CellFacts { tuned, in_use, control, han, .. } = known(cell);
         let &SubjectResult { without, with, speedup, q_value, .. } = it;
         let verdict = verdict(it);
         Some(ValidatedCell { cell, tuned, in_use, control, han, without, with, speedup, q_value, verdict })
@@ -89,6 +99,26 @@ fn fill_holes(cells: &mut [ValidatedCell], min_difference: f64) {
         if low.is_some_and(|low| low > 1.0) && point >= 1.0 + min_difference {
             hole.speedup = Estimate { point, low, high, ..hole.speedup };
             hole.verdict = Outcome::Faster;
+        }
+    }
+}
+
+/// Charges a rules file with what its lookups cost. A lookup takes as long at each size of a collective on a communicator, so the
+/// mean over short calls without a rule tells how much they lose by it, and one that is slower by itself that they do: if they lose
+/// more than `max_loss`, all of them are slower, and none otherwise.
+pub fn charge_lookups(cells: &mut [ValidatedCell], max_loss: f64, known: impl Fn(Cell) -> CellFacts) {
+    let feels = |it: &ValidatedCell| known(it.cell).feels_lookups(Seconds(it.without.point), max_loss);
+    for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
+        let mut short: Vec<&mut ValidatedCell> = block.iter_mut().filter(|it| feels(it)).collect();
+        let mean = geometric_mean(short.iter().map(|it| it.speedup.point));
+        let is_large = mean.is_some_and(|mean| mean <= 1.0 - max_loss);
+        let is_shown = short.iter().any(|it| it.verdict == Outcome::Slower);
+        for cell in short.iter_mut().filter(|_| is_shown) {
+            match cell.verdict {
+                _ if is_large => (cell.verdict, cell.control) = (Outcome::Slower, false),
+                Outcome::Slower => cell.verdict = Outcome::Undecided,
+                _ => {}
+            }
         }
     }
 }

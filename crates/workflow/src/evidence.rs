@@ -72,9 +72,9 @@ fn mark_removed(found: &mut Validation, facts: impl Fn(Cell) -> CellFacts, is_go
     }
 }
 
-/// Returns true if nothing acts any more on what a rule, or a component that one switched off, acted on.
+/// Returns true if nothing acts any more on what a rule, its lookup, or a component that one switched off, acted on.
 fn is_gone(then: &ValidatedCell, now: CellFacts) -> bool {
-    !now.is_ruled() && (then.is_ruled() || !then.control && now.control)
+    !now.is_ruled() && (then.is_ruled() || !then.control && now.control && !now.looked_up)
 }
 
 /// A tuning in force: rules, components and settings that act on calls.
@@ -101,7 +101,16 @@ impl<'a> InForce<'a> {
             || self.parameters.iter().any(is_set)
             || !self.inside_han(cell).is_empty();
         let control = in_use.is_builtin() && !acts;
-        CellFacts { tuned, in_use, control, han }
+        CellFacts { tuned, in_use, control, han, looked_up: self.has_rules(cell.collective, cell.ranks) }
+    }
+
+    /// Returns true if a file of coll/tuned has rules for calls of a collective on communicators of this size.
+    fn has_rules(&self, collective: Collective, ranks: Ranks) -> bool {
+        let is_ruled = |table: &RuleTable| {
+            let rules = table.get(collective);
+            rules.is_some_and(|steps| *steps.get(ranks.0.into()) != Steps::constant(Choice::BUILTIN))
+        };
+        self.tuning.tuned.as_ref().is_some_and(|file| file.all_tables().any(is_ruled))
     }
 
     /// The rules that act inside HAN during a cell's calls, by collective and communicator size.
@@ -109,13 +118,7 @@ impl<'a> InForce<'a> {
         if self.tuning.han_rule(cell) == HanRule::Delegate {
             return Vec::new();
         }
-        let is_ruled = |(collective, ranks): &(Collective, Ranks)| {
-            let is_ruled = |table: &RuleTable| {
-                let rules = table.get(*collective);
-                rules.is_some_and(|steps| *steps.get(ranks.0.into()) != Steps::constant(Choice::BUILTIN))
-            };
-            self.tuning.tuned.as_ref().is_some_and(|file| file.all_tables().any(is_ruled))
-        };
+        let is_ruled = |(collective, ranks): &(Collective, Ranks)| self.has_rules(*collective, *ranks);
         self.placement.inside_han(cell).into_iter().filter(is_ruled).collect()
     }
 }
@@ -128,7 +131,8 @@ mod tests {
 
     use super::*;
 
-    const DEFAULT: CellFacts = CellFacts { tuned: true, in_use: Choice::BUILTIN, control: true, han: HanRule::Default };
+    const DEFAULT: CellFacts =
+        CellFacts { tuned: true, in_use: Choice::BUILTIN, control: true, han: HanRule::Default, looked_up: false };
 
     fn cell(bytes: u64) -> Cell {
         Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(bytes) }
@@ -138,7 +142,7 @@ mod tests {
         CellFacts { in_use: Choice::plain(algorithm), control: false, ..DEFAULT }
     }
 
-    fn result(bytes: u64, CellFacts { tuned, in_use, control, han }: CellFacts, verdict: Outcome) -> ValidatedCell {
+    fn result(bytes: u64, CellFacts { tuned, in_use, control, han, .. }: CellFacts, verdict: Outcome) -> ValidatedCell {
         let estimate = |samples| Estimate { point: 1.2, low: Some(1.1), high: Some(1.3), level: 0.95, samples };
         let (without, with, speedup) = (estimate(4), estimate(4), estimate(4));
         ValidatedCell { cell: cell(bytes), tuned, in_use, control, han, without, with, speedup, q_value: None, verdict }
@@ -250,6 +254,8 @@ mod tests {
         let switched = CellFacts { control: false, ..DEFAULT };
         let is_gone = |then, now| is_gone(&result(1, then, Slower), now);
         assert!(is_gone(switched, DEFAULT) && is_gone(rule(6), DEFAULT) && is_gone(rule(6), switched));
-        assert!([DEFAULT, switched, rule(6)].into_iter().all(|facts| !is_gone(facts, facts)));
+        let looked_up = CellFacts { looked_up: true, ..DEFAULT };
+        assert!(!is_gone(switched, looked_up), "the lookup that slows it down");
+        assert!([DEFAULT, switched, looked_up, rule(6)].into_iter().all(|facts| !is_gone(facts, facts)));
     }
 }

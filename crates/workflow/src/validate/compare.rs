@@ -10,7 +10,7 @@ use collrules_record::settings::{Finalist, SettingsFailure, WholeValidation};
 use collrules_record::validation::{FORMAT, FailedCell, Round, ValidationCriteria};
 use collrules_record::{ArmSubject, Candidate, Cell, Condition, Placement, Plan, Seconds, Settings, Stage, Validation};
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, MOST_BLOCKS, compare_in_parts};
-use collrules_tuner::validation::{describe_check, describe_round};
+use collrules_tuner::validation::{charge_lookups, describe_check, describe_round};
 
 use super::cells::CallsByCondition;
 use super::parts::{self, BlockTimes, LEAST_BLOCKS};
@@ -103,7 +103,7 @@ pub(super) fn compare_tuning(
         ..ValidationCriteria::default()
     };
     let comparison = Comparison {
-        demand: &|arm, it| compared.demand(subject, arm, it),
+        demand: &|arm, it| compared.demand(subject, options.max_loss, arm, it),
         weight: &|arm, it| compared.weight(options.condition, arm, it),
         criteria,
         max_loss: options.max_loss,
@@ -214,11 +214,16 @@ impl ArmCalls {
         subject.cells.iter().copied().filter(|cell| is_asked(cell) && is_open(cell)).collect()
     }
 
-    fn demand(&self, subject: &ValidationSubject, arm: &Settings, it: &ArmSubject) -> ArmDemand {
+    fn demand(&self, subject: &ValidationSubject, max_loss: f64, arm: &Settings, it: &ArmSubject) -> ArmDemand {
         match (it.cell(), it.condition()) {
             (_, None | Some(Condition::UNALIGNED)) if self.tuning.as_ref() == Some(arm) => ArmDemand::ExcludeClassLoss,
-            (Some(cell), Some(condition)) if self.rules.as_ref() == Some(arm) && subject.is_ruled(cell) => {
-                self.calls.demand(condition)
+            (Some(cell), Some(condition)) if self.rules.as_ref() == Some(arm) => {
+                let feels_lookups = || subject.known(cell).feels_lookups(subject.estimate_call(cell), max_loss);
+                match subject.is_ruled(cell) {
+                    true => self.calls.demand(condition),
+                    false if feels_lookups() => ArmDemand::NoLoss,
+                    false => ArmDemand::Report,
+                }
             }
             _ => ArmDemand::Report,
         }
@@ -245,6 +250,7 @@ impl ArmCalls {
         let arm = self.rules.as_ref()?;
         let known = |cell: Cell| subject.known(cell);
         let mut round = describe_round(found, arm, (self.calls.decided, options.min_difference), known);
+        charge_lookups(&mut round.cells, options.max_loss, known);
         round.unreached = self.list_open(subject, &round, None).len();
         // A result of jobs that fail is that the rules make them fail.
         if let Some(failure) = found.failed.get(arm) {
