@@ -132,7 +132,7 @@ pub struct RefinementOptions {
 #[command(next_help_heading = "Settings")]
 pub struct SettingsOptions {
     /// Skip the search for settings of Open MPI. It takes 40 % of the budget (20 % if the rules need more time), and
-    /// what the rules leave, if that is enough for 24 jobs
+    /// what the rules leave, if that is enough for a round of the search
     #[arg(id = "no_settings", long = "no-settings")]
     pub none: bool,
     /// A setting of your own with the values to try, such as btl_vader_eager_limit=4K,16K or

@@ -97,13 +97,12 @@ impl ProvenRun<'_, '_> {
             placement: manifest.plan.placement.clone(),
             schedule: schedule(ROUNDS * of_round, SEARCH, few.len()),
             seed: options.seed,
-            limit: left.map(|left| Seconds(left * SEARCH)),
             ..ArmJobs::default()
         };
         let mut launcher = JobLauncher::new(jobs, started.backend.as_mut(), &mut log, session);
         let launch = |subjects: &[ArmSubject]| OWN_START * startup.0 + launcher.expect_measuring(subjects);
-        let pairs = 2.0 * f64::from(FIRST_LOOK);
-        let least = (of_round * launch(&few) / SEARCH).max(pairs * launch(&every) / (1.0 - SEARCH));
+        let round = of_round * launch(&few);
+        let least = round + 2.0 * f64::from(FIRST_LOOK) * launch(&every);
         if let Some(left) = left.filter(|left| *left < least) {
             let enough = experiment.budget.map_or(0.0, |budget| budget.0 + (least - left) / SETTINGS).ceil();
             let why =
@@ -114,6 +113,7 @@ impl ProvenRun<'_, '_> {
         let settings = factors.len();
         launcher.session.say(&format!("settings: trying {values} values of {settings} settings, one at a time"));
         launcher.jobs.subjects = few;
+        launcher.limit_to(left.map(|left| Seconds((SEARCH * left).max(round))));
         let searched = run_design(&factors, &|subject| weigh(&calls.screened, subject), &mut launcher)?;
         let (finalists, ignored) = separate_ignored(launcher.backend, searched.finalists.clone())?;
         for FailedSettings { settings, why } in &ignored {
