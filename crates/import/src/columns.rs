@@ -1,5 +1,7 @@
 //! Columns of tables: their names in all spellings, their units, and how lines divide into them.
 
+use std::sync::LazyLock;
+
 use collrules_record::findings::Statistic;
 use collrules_rules::names;
 
@@ -11,6 +13,23 @@ names! {
     /// Content of a column, with the name that messages use, and that tables should have.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(super) enum Role {
+        /// The MPI library or its version.
+        Library "library",
+        /// The statistic of the times.
+        Statistic "statistic",
+        /// The component that carried the calls out.
+        Component "component",
+        /// The number of errors that a check of the data found.
+        Check "validation",
+        /// A mark of a valid call, 1 for valid ones.
+        Valid "valid",
+        /// A mark of which numbers may mean either.
+        Status "status",
+        /// A mark of an invalid call, 0 for valid ones.
+        Invalid "errorcode",
+        /// A parameter of an algorithm, which belongs to the candidate.
+        Parameter "segsize",
+        /// The first of those that a table needs.
         Collective "collective",
         /// A number.
         AlgorithmId "algorithm_id",
@@ -18,14 +37,6 @@ names! {
         Algorithm "algorithm",
         /// A choice, as in our own samples.
         Candidate "candidate",
-        /// The component that carried the calls out.
-        Component "component",
-        /// The outcome of a check of the data.
-        Check "validation",
-        /// A mark of an invalid call, 0 for valid ones.
-        Invalid "errorcode",
-        /// A parameter of an algorithm, which belongs to the candidate.
-        Parameter "segsize",
         /// The first of those with numbers.
         Ranks "comm_size",
         Bytes "message_bytes",
@@ -79,9 +90,6 @@ pub(super) struct Columns {
     pub(super) columns: Vec<Column>,
 }
 
-/// Columns that only tables of other programs have, in which times and sizes mean something else.
-const FOREIGN: [&str; 4] = ["algbw", "busbw", "redop", "elem_count"];
-
 impl Columns {
     /// The columns, if a line is a header, which need not name a given unit and statistic.
     pub(super) fn find(line: &str, given: &Options) -> Option<Result<Self, ImportError>> {
@@ -102,10 +110,12 @@ impl Columns {
         if line.contains('\u{fffd}') {
             return Err(ImportError::NotText);
         }
-        let is_foreign = |name: &str| FOREIGN.iter().any(|foreign| contains_name(name, foreign));
+        // Tables of other programs, in which times and sizes mean something else.
+        let is_foreign = |name: &str| spellings("*foreign").any(|foreign| contains_name(name, foreign));
         let is_repeated = |column: &Column| {
-            let may_be = [None, Some(Role::Spread), Some(Role::Parameter)].contains(&column.role);
-            !may_be && self.columns.iter().filter(|other| other.role == column.role).count() > 1
+            column.role >= Some(Role::Collective)
+                && column.role != Some(Role::Spread)
+                && self.columns.iter().filter(|other| other.role == column.role).count() > 1
         };
         for column in self.columns.iter().filter(|_| self.layout != TableFormat::Algorithms) {
             let what = match column {
@@ -138,6 +148,11 @@ impl Columns {
         matches!(self.layout, TableFormat::Delimited(_))
     }
 
+    /// Returns true for columns of ReproMPI, which has the ranks in a line of its own.
+    pub(super) fn is_of_reprompi(&self) -> bool {
+        self.columns.iter().any(|column| column.name == "test") && !self.has(Role::Ranks)
+    }
+
     pub(super) fn has(&self, role: Role) -> bool {
         self.column(role).is_some()
     }
@@ -157,8 +172,8 @@ impl Columns {
             return Some(fields.filter(|field| !field.is_empty()).map(str::to_owned).collect());
         };
         let mut fields = split_quoted(line, delimiter)?;
-        // A separator at the end of the line begins no field.
-        if fields.len() == self.columns.len() + 1 && fields.last().is_some_and(|last| last.trim().is_empty()) {
+        // Separators at the end of the line begin no field.
+        while fields.len() > self.columns.len() && fields.last().is_some_and(|last| last.trim().is_empty()) {
             fields.pop();
         }
         Some(fields)
@@ -230,7 +245,9 @@ impl Column {
             let others: Vec<String> = [&words[..place], &words[place + 1..]].concat();
             Some((time_role(&others)?, per_second(&words[place])))
         };
-        let (role, per_second) = found.or_else(timed).or_else(|| Some((time_role(&words)?, None))).unzip();
+        let parameter = || has_word_of(Role::Parameter.name(), &words).then_some((Role::Parameter, None));
+        let found = found.or_else(parameter).or_else(timed).or_else(|| Some((time_role(&words)?, None)));
+        let (role, per_second) = found.unzip();
         Self { name: name.trim().to_lowercase(), role, per_second: per_second.flatten(), algorithm: None }
     }
 
@@ -262,7 +279,7 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     if words.len() > 1 && ["Nnodes", "Nranks"].contains(&&*words[0]) && words[1] == "Message_size" {
         return Some((TableFormat::Algorithms, words));
     }
-    let is_known = |column: &Column| column.role.is_some() || column.is_size_in_units();
+    let is_known = |column: &Column| column.role >= Some(Role::Collective) || column.is_size_in_units();
     let known = |names: &[String]| names.iter().filter(|name| is_known(&Column::named(name))).count();
     let delimited = [',', ';', '\t'].into_iter().filter_map(|sign| {
         let mut names: Vec<String> = split_quoted(text, sign)?.iter().map(|name| name.trim().to_owned()).collect();
@@ -284,7 +301,7 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
         let is_rate = |column: &Column| sized && column.name.contains("bandwidth");
         is_comment && named.iter().any(|column| is_time(column) || is_rate(column))
     };
-    let is_known = known(&words) == words.len() || FOREIGN.iter().any(|foreign| has(foreign));
+    let is_known = known(&words) == words.len() || spellings("*foreign").any(has);
     let spaced = text.split("  ").map(str::trim).filter(|name| !name.is_empty());
     let spaced: Vec<String> = spaced.map(str::to_owned).collect();
     let found = [(true, spaced), (is_known, words)].into_iter().find(|(may_be, names)| *may_be && is_table(names));
@@ -365,11 +382,27 @@ pub(super) fn per_second(unit: &str) -> Option<f64> {
 /// Spellings of columns: a line for each content. Those of times are without words such as `time`, and without units.
 const SPELLINGS: &str = include_str!("columns.txt");
 
+static SPELLED: LazyLock<Vec<(&str, Vec<&str>)>> = LazyLock::new(|| {
+    let lines = SPELLINGS.lines().filter_map(|line| line.split_once(": "));
+    lines.map(|(content, spellings)| (content, spellings.split(' ').collect())).collect()
+});
+
 fn plain_role(words: &[String]) -> Option<Role> {
     let name = words.join("_");
-    let mut lines = SPELLINGS.lines().filter_map(|line| line.split_once(": "));
-    let (content, _) = lines.find(|(_, spellings)| spellings.split(' ').any(|spelling| spelling == name))?;
-    Role::ALL.into_iter().find(|role| role.name() == content)
+    let mut lines = SPELLED.iter().filter(|(content, _)| !content.starts_with('*'));
+    let (content, _) = lines.find(|(_, spellings)| spellings.contains(&&*name))?;
+    Role::ALL.into_iter().find(|role| role.name() == *content)
+}
+
+/// The spellings on the line of a content.
+fn spellings(content: &str) -> impl Iterator<Item = &'static str> {
+    SPELLED.iter().filter(move |(known, _)| *known == content).flat_map(|(_, spellings)| spellings).copied()
+}
+
+/// Returns true if a word of a name suffices to tell its content.
+pub(super) fn has_word_of(content: &str, words: &[String]) -> bool {
+    let mut lines = SPELLED.iter().filter(|(known, _)| known.strip_prefix('*') == Some(content));
+    lines.any(|(_, spellings)| words.iter().any(|word| spellings.contains(&word.as_str())))
 }
 
 /// Content of a column of times, by the words of its name without the unit.
@@ -389,9 +422,7 @@ pub(super) fn time_role(words: &[String]) -> Option<Role> {
 fn is_spread(word: &str) -> bool {
     let bare = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
     let is_quantile = bare.len() < word.len() && ["p", "q", "pct"].contains(&bare);
-    let names = "std stddev stdev sd var variance deviation sem stderr cv iqr mad ci percentile quantile quartile \
-                 confidence median";
-    is_quantile || names.split(' ').any(|name| name == bare)
+    is_quantile || has_word_of(Role::Spread.name(), &[bare.to_owned()])
 }
 
 /// Returns true if a name is that of a maximum.
@@ -429,7 +460,8 @@ mod tests {
 
     #[test]
     fn each_line_of_the_spellings_is_about_a_column() {
-        for (content, spellings) in SPELLINGS.lines().skip(1).map(|line| line.split_once(": ").expect(line)) {
+        let lines = SPELLINGS.lines().skip(1).filter(|line| !line.starts_with('*'));
+        for (content, spellings) in lines.map(|line| line.split_once(": ").expect(line)) {
             for spelling in spellings.split(' ') {
                 assert_eq!(plain_role(&words(spelling)).map(Role::name), Some(content), "{spelling}");
             }

@@ -76,14 +76,12 @@ fn from_utf16(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf16_lossy(&units))
 }
 
-/// A text as a terminal shows it: without colours, and of lines that were overwritten the last text.
+/// A text without colours. Lines of old systems end with a carriage return.
 fn plain(text: &str) -> String {
     static COLOUR: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("\x1b\\[[0-9;?]*[A-Za-z]").expect("an expression that a test compiles"));
-    let last = |line: &str| line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default().to_owned();
-    // Lines of old systems end with a carriage return.
-    let end = if text.contains('\n') { '\n' } else { '\r' };
-    COLOUR.replace_all(text, "").split(end).map(last).collect::<Vec<_>>().join("\n")
+    let plain = COLOUR.replace_all(text, "");
+    if plain.contains('\n') { plain.into_owned() } else { plain.replace('\r', "\n") }
 }
 
 /// A prefix that all lines have, such as `[1,0]<stdout>:`, `0: `, a time or `> `, as it is on the first line, and the text

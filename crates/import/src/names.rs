@@ -45,7 +45,7 @@ const LIBRARIES: [&str; 10] =
 
 /// Reads the facts from the parts of a path. Nothing is believed of parts that contradict each other.
 pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
-    let (mut found, mut is_ours, mut difference) = (PathFacts::default(), false, None);
+    let (mut found, mut seen, mut is_ours, mut difference) = (PathFacts::default(), Facts::default(), false, None);
     for (place, part) in parts.iter().enumerate().rev() {
         // `mvapich2` and `impi2021` name them too.
         let words: Vec<_> = words(part).iter().map(|word| word.trim_end_matches(char::is_numeric).to_owned()).collect();
@@ -60,12 +60,14 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
         let (facts, unknown) = read_part(part, found.facts.collective, has_algorithms, release);
         let endings = part.split('.').skip(1).filter(|_| place + 1 == parts.len());
         let unknown = unknown.filter(|word| endings.into_iter().all(|ending| !ending.eq_ignore_ascii_case(word)));
+        // The ranks of a part with unknown words are compared alone.
+        let ranks = Facts { ranks: facts.ranks, ..Facts::default() };
+        let compared = if unknown.is_none() { facts.clone() } else { ranks };
+        let collective = seen.collective.or(compared.collective);
+        difference = difference.or_else(|| seen.difference(&compared, release, collective));
+        seen = seen.or(compared);
         match unknown {
-            None => {
-                let collective = found.facts.collective.or(facts.collective);
-                difference = difference.or_else(|| found.facts.difference(&facts, release, collective));
-                found.facts = found.facts.or(facts);
-            }
+            None => found.facts = found.facts.or(facts),
             Some(word) if facts != Facts::default() => {
                 let why = || format!("`{part}` is not believed, since its word `{word}` is unknown");
                 found.unread.get_or_insert_with(why);

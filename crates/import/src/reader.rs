@@ -6,6 +6,7 @@
 //! ompi-collectives-tuning have means over launches of OSU's or IMB's mean over ranks in microseconds, perhaps with a
 //! standard deviation in parentheses.
 
+use std::collections::BTreeSet;
 use std::mem::{replace, take};
 use std::rc::Rc;
 
@@ -29,7 +30,9 @@ pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError>
     let (stray, stated) = (Vec::new(), Vec::new());
     let mut reader = Reader { options, parsed, output, stray, stated, has_text: false, last_line: 0, last_row: 0 };
     for (line, content) in (1..).zip(text.lines().map(str::trim)) {
-        reader.line(line, content).map_err(|why| why.at(line))?;
+        for content in content.split('\r').map(str::trim) {
+            reader.line(line, content).map_err(|why| why.at(line))?;
+        }
         reader.last_line = if content.is_empty() { reader.last_line } else { line };
     }
     reader.end();
@@ -119,7 +122,14 @@ impl Reader<'_> {
             }
             // Of tests that are not read.
             Some(Err(_)) if self.output.passed.is_some() => {}
-            Some(columns) => self.header(columns?),
+            Some(columns) => {
+                let columns = columns?;
+                let is_lone = columns.columns.len() == 1;
+                self.header(columns);
+                if !is_lone {
+                    return Ok(());
+                }
+            }
         }
         self.state(line, content);
         Ok(())
@@ -213,9 +223,13 @@ impl Reader<'_> {
             TableFormat::Algorithms if columns.has(Role::Algorithm) => ImportFormat::Best,
             TableFormat::Algorithms => ImportFormat::Detail,
             TableFormat::Delimited(_) => ImportFormat::Table,
-            TableFormat::Words if columns.has(Role::Collective) => ImportFormat::Reprompi,
+            TableFormat::Words if columns.is_of_reprompi() => ImportFormat::Reprompi,
             TableFormat::Words => ImportFormat::Osu,
         };
+        // A table that names the collective is not of the benchmark that a line in front of it names.
+        if format == ImportFormat::Table && columns.has(Role::Collective) && self.output.rows == 0 {
+            self.output = BenchmarkOutput { stated: take(&mut self.output.stated), ..BenchmarkOutput::default() };
+        }
         // Behind rows, another header begins another output.
         if self.output.rows > 0 && [Some(format), self.output.format].contains(&Some(ImportFormat::Table)) {
             self.end();
@@ -260,7 +274,8 @@ impl Reader<'_> {
         self.output.stated.extend(self.stated.iter().filter(|it| it.line >= since).cloned());
         self.output.rows += 1;
         self.last_row = line;
-        if fields.len() != columns.columns.len() {
+        // Perhaps it has units.
+        if fields.len() != columns.columns.len() || !content.contains(|sign: char| sign.is_ascii_digit()) {
             self.state(line, content);
         }
         match row::read(&columns, &fields, line, &self.output) {
@@ -281,7 +296,7 @@ impl Reader<'_> {
     /// Ends an output. Those that follow are of the same program.
     fn end(&mut self) {
         self.parsed.findings.extend(self.output.passed.take());
-        self.output.stated.extend(self.output.raws.first().into_iter().flat_map(libraries));
+        self.state_columns();
         self.name_algorithms();
         self.combine_processes();
         self.leave_out_wrong();
@@ -289,6 +304,21 @@ impl Reader<'_> {
         let next = BenchmarkOutput { version: self.output.version, common, ..BenchmarkOutput::default() };
         let ended = replace(&mut self.output, next);
         self.parsed.outputs.extend((ended.rows > 0).then_some(ended));
+    }
+
+    /// Statements of columns about the MPI library, its component, or the statistic.
+    fn state_columns(&mut self) {
+        let (columns, mut seen) = (self.output.columns.iter().flat_map(|columns| &columns.columns), BTreeSet::new());
+        let about: Vec<_> =
+            columns.filter_map(|it| Some((&it.name, it.role.filter(|it| *it < Role::Check)?.name()))).collect();
+        for (raw, (name, value)) in self.output.raws.iter().flat_map(|raw| raw.unread.iter().map(move |it| (raw, it))) {
+            if let Some((_, about)) =
+                about.iter().find(|(known, _)| *known == name).filter(|_| seen.insert((name, value)))
+            {
+                let statement = Statement::new(raw.line, &format!("{name} {value}"), *about, value);
+                self.output.stated.push(statement);
+            }
+        }
     }
 
     /// Names the algorithms of rows that PGMPITuneLib lists at the end.
@@ -325,22 +355,23 @@ impl Reader<'_> {
 
     /// Combines the times of the processes of a call.
     fn combine_processes(&mut self) {
-        let rows = self.output.raws.extract_if(.., |raw| raw.processes > 0 && raw.fault.is_none());
+        let rows = self.output.raws.extract_if(.., |raw| raw.process.is_some() && raw.fault.is_none());
         let calls = group(rows, |raw| (raw.facts.clone(), raw.size.printed, raw.round));
-        self.output.raws.extend(calls.into_values().map(|call| {
+        self.output.raws.extend(calls.into_values().map(|mut call| {
+            call.sort_by_key(|raw| raw.process);
+            // One that occurs twice is of another call.
+            let is_apart = |pair: &[Raw]| pair[1].process != pair[0].process.map(|process| process + 1);
+            let fault = call.windows(2).any(is_apart).then(|| {
+                Finding::new(FindingCode::BadRow, "the processes of this call are not numbered one by one")
+                    .of_timings(call.len())
+            });
             let times: Vec<f64> = call.iter().filter_map(|raw| Some(raw.times.max.or(raw.times.mean)?.0)).collect();
             let fold = |of: fn(f64, f64) -> f64| times.iter().copied().reduce(of).map(Seconds);
             let mean = fold(|sum, time| sum + time).map(|sum| Seconds(sum.0 / times.len() as f64));
             let times = TimeStatistics { max: fold(f64::max), min: fold(f64::min), mean };
-            Raw { times, processes: call.len() as u32, ..call[0].clone() }
+            Raw { times, fault, processes: call.len() as u32, ..call[0].clone() }
         }));
     }
-}
-
-/// Statements of columns that are not read about the MPI library or a statistic.
-fn libraries(raw: &Raw) -> impl Iterator<Item = Statement> {
-    let stated = raw.unread.iter().flat_map(|(name, value)| statement::read(raw.line, &format!("{name} {value}"), &[]));
-    stated.filter(|it| ["version", "library", "statistic"].contains(&it.about.as_str()))
 }
 
 /// A name of PGMPITuneLib, `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.

@@ -32,7 +32,9 @@ pub(super) struct Raw {
     pub(super) calls: Option<u64>,
     /// True if the buffers are in the memory of a device.
     pub(super) is_on_device: bool,
-    /// Number of processes whose times it combines, if the file has those of each; else 0.
+    /// The process, if the file has the times of each.
+    pub(super) process: Option<u32>,
+    /// Number of processes whose times it combines; else 0.
     pub(super) processes: u32,
     /// True if the mean is a median over calls.
     pub(super) is_median: bool,
@@ -85,8 +87,16 @@ impl Parsed {
     }
 }
 
-/// Words of a check that found nothing wrong, in lower case.
-const PASSED: [&str; 4] = ["pass", "passed", "ok", "success"];
+/// Returns true if a check found nothing wrong.
+fn has_passed(role: Role, text: &str) -> bool {
+    let (number, words) = match role {
+        Role::Check | Role::Invalid => (Some(0.0), ["false", "no"]),
+        Role::Valid => (Some(1.0), ["true", "yes"]),
+        _ => (None, ["true", "yes"]),
+    };
+    let (text, passed) = (text.to_lowercase(), ["pass", "passed", "ok", "success"]);
+    passed.iter().chain(&words).any(|word| *word == text) || number.is_some() && text.parse().ok() == number
+}
 
 /// A time of a row: the algorithm, if the row has several, the column and the text.
 type TimeOfRow<'a> = (Option<CandidateName>, &'a Column, &'a str);
@@ -112,12 +122,12 @@ pub(super) fn read(
         return Err(bad(format!("field {} is not UTF-8", place + 1)));
     }
     let format = output.format.filter(|_| !output.is_nameless).unwrap_or(ImportFormat::Table);
-    let (processes, is_median) = (u32::from(columns.has(Role::Process)), columns.has(Role::Median));
-    let mut row = Raw { line, processes, is_median, ..output.common.clone() };
+    let mut row = Raw { line, is_median: columns.has(Role::Median), ..output.common.clone() };
     let (mut times, mut begin, mut unsized_by) = (Vec::new(), 0.0, None);
     for (column, text) in columns.columns.iter().zip(fields) {
         let text = text.trim();
-        let Some(role) = column.role.filter(|role| *role != Role::Component || !names_algorithm) else {
+        let first_read = if names_algorithm { Role::Check } else { Role::Component };
+        let Some(role) = column.role.filter(|role| *role >= first_read) else {
             if columns.is_table() {
                 row.unread.push((column.name.clone(), text.to_lowercase()));
             }
@@ -126,7 +136,7 @@ pub(super) fn read(
         // As pandas writes whole numbers of columns with gaps.
         let text = if column.is_time() { text } else { text.strip_suffix(".0").unwrap_or(text) };
         match role {
-            Role::Spread => {}
+            Role::Spread | Role::Library | Role::Statistic => {}
             Role::Parameter if text.is_empty() || text.parse::<f64>() == Ok(0.0) => {}
             Role::Parameter => {
                 let what = "is not read; a column candidate has tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS";
@@ -160,12 +170,11 @@ pub(super) fn read(
             }
             Role::Launch => row.facts.launch = Some(whole(column, text)?),
             Role::Round => row.round = whole(column, text)?,
-            Role::Process => drop(whole(column, text)?),
+            Role::Process => row.process = Some(whole(column, text)?),
             Role::Calls => row.calls = text.parse().ok(),
-            Role::Check | Role::Invalid
-                if PASSED.contains(&&*text.to_lowercase()) || text.parse::<f64>() == Ok(0.0) => {}
-            Role::Check | Role::Invalid => {
-                let is_check = role == Role::Check;
+            Role::Check | Role::Valid | Role::Status | Role::Invalid if has_passed(role, text) => {}
+            Role::Check | Role::Valid | Role::Status | Role::Invalid => {
+                let is_check = role != Role::Invalid;
                 let code = if is_check { FindingCode::ValidationFailed } else { FindingCode::InvalidMeasurement };
                 let what = format!("the benchmark found an error: {} is {text}", column.name);
                 row.fault = Some(Finding::new(code, what));

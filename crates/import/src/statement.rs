@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use collrules_record::{Candidate, CandidateName};
 use collrules_rules::Release;
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use crate::columns::{Columns, Role, per_second, time_role};
 use crate::facts::{CompleteFacts, Facts, collective_named, words};
@@ -24,116 +24,95 @@ pub(super) struct Statement {
     pub(super) is_disputed: bool,
 }
 
-/// Words of the forms.
-const WORDS: [(&str, &str); 10] = [
-    ("BEGIN", r"(?:^|[^_a-z0-9-])"),
-    ("COUNT", r"IS(?<ranks>\d+)(?:[^\d.a-z/ ]|\s+[^p\s]|\s*$)"),
-    ("NUMBER", r"(?:^|[^\w.-])"),
-    ("RANKS", r"(?:(?:mpi\s+)?(?:ranks|processes|procs|tasks))"),
-    ("MPIRUN", r"(?:mpirun|mpiexec|orterun|prterun)"),
-    ("UNIT", r"(?<unit>(?:s|ms|us|µs|μs|ns)|(?:secs?|msecs?|usecs?|nsecs?)|(?:milli|micro|nano)?seconds?)"),
-    ("TIMES", r"\b(?:times?|timings?|latency|latencies|durations?|values|results|numbers|units?)\b"),
-    ("GAP", r"[^0-9a-z/]{0,4}"),
-    ("VALUE", r#"["']?(?:IS|\s+)["']?(?<value>[\^\w/.,-]*[\^\w/-])"#),
-    ("IS", r"\s*[:=]\s*"),
-];
+/// The forms of statements.
+const FORMS: &str = include_str!("statements.txt");
 
-/// Forms of statements, with these words. A group is named after what its value is about; `each` are the ranks of a node. Of
-/// several statements about the same thing the first counts.
-const FORMS: [&str; 28] = [
-    // `coll_tuned_priority 0`, `OMPI_MCA_coll_tuned_bcast_algorithm=3`, `--mca coll ^tuned`, `OMPI_MCA_coll=^tuned`.
-    r"(?:\b|OMPI_MCA_)(?<setting>coll_\w+)VALUE",
-    r"(?:mca\s+|OMPI_MCA_)(?<setting>coll)VALUE",
-    // `Algorithm: 3`, `alg=binomial`, `algorithm 3`.
-    r"BEGINalg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?IS(?<algorithm>\w+(?:[ -]\w+)*)",
-    r"BEGINalg(?:o|orithm)?(?:[ _]?(?:id|number|no\.?))?\s+#?(?<algorithm>\d+)\b",
-    // `component: tuned`, `coll = tuned`.
-    r"BEGIN(?:(?:coll\w*[ _])?(?:component|module)|coll)IS(?<component>tuned)\s*$",
-    // `Procs: 8`, `number of ranks = 8`, `world size: 8`.
-    r"(?:^|[^a-z0-9-])(?:np|(?:n|num)_?proc|(?:(?:n|num)_?)?RANKS)\bCOUNT",
-    r"(?:^|[^a-z0-9-])(?:comm|communicator|mpi|world)[ _]size\bCOUNT",
-    // `on 8 ranks`, `[8 processes]`, `8 processes on 2 nodes`.
-    r"NUMBER(?<ranks>\d+)\s+RANKS\s*(?:$|[^\w\s/]|(?:with|for|at|using|and|x)\b)",
-    r"NUMBER(?<ranks>\d+)\s+RANKS\s+(?:on|over|across)\s+(?:\d+\s+)?(?:nodes|hosts)\b",
-    // `8 processes per node`, `x 8 ranks`, `Processes: 8 per node`, `ppr:8:node`.
-    r"NUMBER(?<each>\d+)\s+RANKS\s*(?:per|/|on\s+each|each)\s*(?:node|host)",
-    r"(?:\bx|(?:nodes|hosts)\s*\*)\s*(?<each>\d+)\s+RANKS\b",
-    r"RANKSIS(?<each>\d+)\s+per\s+(?:node|host)",
-    r"\bppr:(?<each>\d+):node\b",
-    // `--ntasks-per-node=8`, `SLURM_NTASKS_PER_NODE=8`, `ppn: 8`, `mpiprocs=8`, and of mpirun `-N 8`.
-    r"RANKS[ _-]per[ _-](?:node|host)(?:IS|\s+)(?<each>\d+)\b",
-    r"(?:\bppn|-perhost|-npernode|\bmpiprocs|\bptile)(?:IS|\s+)(?<each>\d+)\b",
-    r"MPIRUN\b.*\s(?-i:-N)(?:\s*|=)(?<each>\d+)\b",
-    // `4 nodes`, `Nodes: 4`, `SLURM_NNODES=4`, `-l select=4`, and of Slurm `-N 4`.
-    r"NUMBER(?<nodes>\d+)\s+(?:compute\s+)?(?:nodes?|hosts?)\b",
-    r"(?:^|[^a-z])(?:n?nodes|num_nodes|hosts|select)IS(?<nodes>\d+)\b",
-    r"\s--nodes\s+(?<nodes>\d+)\b",
-    r"(?:srun|salloc|SBATCH)\b.*\s(?-i:-N)(?:\s*|=)(?<nodes>\d+)\b",
-    // The hosts of mpirun.
-    r"\s-{1,2}(?:host|(?-i:H))(?:\s+|=)(?<hosts>\S+)",
-    // `Open MPI 4.1.5`, `openmpi-4.1.5`.
-    r"\b(?:open[ _-]?mpi|ompi)GAP(?:version|release|repo revision)?GAP/?v?(?<version>\d+\.\d+(?:\.\d+)?)",
-    r"\b(?<library>mpich|mvapich|intel(?:\(r\))? mpi library)2?\b",
-    // `/opt/a/bin/mpirun`.
-    r#"(?:^|[\s"'=])(?<installation>/\S*)/bin/MPIRUN\b"#,
-    // `[ms]` alone, `times in ms`, `Time (s)`, `unit: us`; no times such as `in 3 s` or `time (s): 3`.
-    r"^\W*UNIT\W*$",
-    r"TIMES.*?(?:\b(?:in|units?|is|are)\s|[:=]|\s[\[(])\s*UNIT\b\s*[\])]?\s*(?:$|[,;.]|[^\W\d]|[\[(])",
-    // `statistic: p99`, `metric = maximum`.
-    r"\b(?:statistics?|stat|metric|aggregat(?:e|ion))\b\s*[:=]?\s*(?<statistic>\w+)",
-    r"\b(?:columns?|ranks|sizes?|\w+_bytes|\w+_size)\b.*\b(?<order>swapped|(?:inter|ex)changed)\b",
-];
+/// A launcher with its own options, and the program that it starts with the program's.
+const COMMAND: &str = r"(?<own>(?:LAUNCHER\b|\s:)(?:\s+(?:FLAG\b|--?\w*mca\s+\S+\s+\S+|-\S*=\S*|-[a-z]+\d+\b|-\S+\s+[^-\s:|;&#]\S*|-\S+))*)(?<program>(?:\s+[^-\s:|;&#](?:[^\s|;&#]|\s[^:|;&#])*)?)";
+/// An option of a program, with its number.
+const OPTION: &str = r"\s--?\S+(?:\s+\d\S*)?";
+/// Ranks that a command starts.
+const TASKS: &str = r"\s(?:-{1,2}np|--ntasks)(?:\s*|=)(COUNT)|MPIRUN\b.*?\s(?-i:-c)\s*(COUNT)|LAUNCHER\b.*?\s--?(?-i:n)(?:\s*|=)(COUNT)";
 
-/// The ranks of a program that a command starts; the `FORMS`.
-static EXPRESSIONS: LazyLock<(Regex, [Regex; FORMS.len()])> = LazyLock::new(|| {
+struct Expressions {
+    command: Regex,
+    option: Regex,
+    tasks: Regex,
+    forms: Vec<Regex>,
+}
+
+static EXPRESSIONS: LazyLock<Expressions> = LazyLock::new(|| {
+    let lines = FORMS.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
+    let (words, forms): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.contains(" := "));
+    let words: Vec<(&str, &str)> = words.iter().filter_map(|line| line.split_once(" := ")).collect();
     let compile = |form: &str| {
-        let text = WORDS.iter().fold(form.to_owned(), |text, (word, meaning)| text.replace(word, meaning));
+        let text = words.iter().fold(form.to_owned(), |text, (word, meaning)| text.replace(word, meaning));
         Regex::new(&format!("(?i){text}")).expect("an expression that a test compiles")
     };
-    let tasks = r"\s(?:-{1,2}np|--ntasks)(?:\s*|=)(\d+)\b|MPIRUN\b[^|]*?\s(?-i:-c)\s*(\d+)\b";
-    let number = r"(?:MPIRUN|\bsrun|\baprun|BSUB|SBATCH)\b[^|]*?\s--?(?-i:n)(?:\s*|=)(\d+)\b";
-    (compile(&format!("{tasks}|{number}")), FORMS.map(compile))
+    let forms = forms.into_iter().map(compile).collect();
+    Expressions { command: compile(COMMAND), option: compile(OPTION), tasks: compile(TASKS), forms }
 });
 
-/// The ranks that a command starts, over all of its programs.
-fn started_ranks(text: &str) -> Option<u32> {
-    let mut programs = text.split(" : ");
-    let count = |program: String| {
-        let found = EXPRESSIONS.0.captures(&program)?;
-        found.iter().skip(1).flatten().next()?.as_str().parse::<u32>().ok()
-    };
-    let first = count(format!(" {}", programs.next()?))?;
-    programs.filter_map(|program| count(format!("mpirun {program}"))).try_fold(first, u32::checked_add)
+/// The ranks that each command of a line starts, over all of its programs, as text if they are no plain numbers.
+fn started_ranks(text: &str) -> Vec<String> {
+    let started = text.split(['|', ';', '&']).filter_map(|command| {
+        let count = |(place, program): (usize, &str)| {
+            let program = format!("{} {program}", if place == 0 { "" } else { "mpirun" });
+            let found = EXPRESSIONS.tasks.captures(&program)?;
+            Some(trim_count(found.iter().skip(1).flatten().next()?.as_str()))
+        };
+        let counts: Vec<String> = command.split(" : ").enumerate().filter_map(count).collect();
+        let numbers: Option<Vec<u32>> = counts.iter().map(|count| count.parse().ok()).collect();
+        let sum = numbers.and_then(|numbers| numbers.into_iter().try_fold(0, u32::checked_add));
+        (!counts.is_empty()).then(|| sum.map_or(counts.join(" : "), |sum| sum.to_string()))
+    });
+    started.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// A number without the end of the sentence.
+fn trim_count(text: &str) -> String {
+    text.trim_end_matches(['.', ',', '\'']).to_owned()
+}
+
+impl Statement {
+    pub(super) fn new(line: u64, text: &str, about: &str, value: &str) -> Self {
+        let (text, about, value) = (text.to_owned(), about.to_owned(), value.to_owned());
+        Self { line, text, about, value, is_disputed: false }
+    }
 }
 
 /// All statements of a line. Lines that were read earlier may name the nodes of its ranks per node, or the reverse.
 pub(super) fn read(line: u64, text: &str, earlier: &[Statement]) -> Vec<Statement> {
-    let statement =
-        |about: String, value: String| Statement { line, text: text.to_owned(), about, value, is_disputed: false };
-    let of_ranks = |ranks: u32| statement("ranks".to_owned(), ranks.to_string());
-    let started = started_ranks(text).map(of_ranks);
-    let mut stated = Vec::from_iter(started.clone());
-    for (expression, found) in EXPRESSIONS.1.iter().flat_map(|it| it.captures_iter(text).map(move |found| (it, found)))
+    let statement = |about: &str, value: &str| Statement::new(line, text, about, value);
+    let of_ranks = |ranks: &str| statement("ranks", ranks);
+    let own = &*EXPRESSIONS.command.replace_all(text, |command: &Captures<'_>| {
+        format!("{}{}", &command["own"], EXPRESSIONS.option.replace_all(&command["program"], ""))
+    });
+    let mut stated: Vec<Statement> = started_ranks(own).iter().map(|ranks| of_ranks(ranks)).collect();
+    let is_started = !stated.is_empty();
+    for (expression, found) in
+        EXPRESSIONS.forms.iter().flat_map(|it| it.captures_iter(own).map(move |found| (it, found)))
     {
         let names = expression.capture_names().flatten();
         let values: Vec<_> = names.filter_map(|name| Some((name, found.name(name)?.as_str()))).collect();
         let (about, value) = match values[..] {
-            [(_, parameter), (_, value)] => (parameter.to_owned(), value.to_lowercase()),
+            [(_, parameter), (_, value)] => (parameter.to_lowercase(), value.to_lowercase()),
             [("hosts", names)] => ("nodes".to_owned(), count_hosts(names).to_string()),
+            [("ranks", count)] => ("ranks".to_owned(), trim_count(count)),
             [(about, value)] => (about.to_owned(), value.to_owned()),
             _ => continue,
         };
         if find(&stated, &about).is_none() {
-            stated.push(statement(about, value));
+            stated.push(statement(&about, &value));
         }
     }
     // With a number of tasks, that of each node is the largest one for Slurm.
-    let is_limit = started.is_some() && ["srun", "SBATCH"].iter().any(|name| text.contains(name));
+    let is_limit = is_started && ["srun", "SBATCH"].iter().any(|name| text.contains(name));
     let is_placed = !is_limit && ["nodes", "each"].iter().any(|about| find(&stated, about).is_some());
     let earlier = earlier.iter().rev().filter(|_| find(&stated, "ranks").is_none());
     let count = |about| find(stated.iter().chain(earlier.clone()), about)?.value.parse::<u32>().ok();
     let placed = count("nodes").filter(|_| is_placed).zip(count("each"));
-    let placed = placed.and_then(|(nodes, each)| nodes.checked_mul(each)).map(of_ranks);
+    let placed = placed.and_then(|(nodes, each)| nodes.checked_mul(each)).map(|ranks| of_ranks(&ranks.to_string()));
     stated.extend(placed.filter(|placed| !stated.contains(placed)));
     stated.retain(|it| (it.about.as_str(), it.value.as_str()) != ("ranks", "0"));
     stated
@@ -146,6 +125,14 @@ pub(super) fn find<'a>(stated: impl IntoIterator<Item = &'a Statement>, about: &
 
 fn count_hosts(names: &str) -> usize {
     names.split(',').map(|host| host.split(':').next()).collect::<BTreeSet<_>>().len()
+}
+
+/// Returns true if a text names nothing but Open MPI, perhaps of this release, such as `openmpi/5.0.3`.
+fn is_open_mpi(text: &str, release: Release) -> bool {
+    let words = words(text).join(" ").replace("open mpi", "ompi").replace("openmpi", "ompi");
+    let version = words.trim_start_matches("ompi").trim_start_matches([' ', 'v']);
+    let version = version.split_whitespace().take(3).collect::<Vec<_>>().join(".");
+    version.is_empty() || version.parse() == Ok(release)
 }
 
 /// The facts that statements about an output supply if nothing else does: the ranks, and the default, which
@@ -178,10 +165,10 @@ pub(super) fn compare(stated: &[Statement], assumed: &Assumed<'_>) -> Result<Opt
     let CompleteFacts { collective, ranks, candidate, .. } = *assumed.subject;
     for statement in stated {
         if let Some(what) = assumed.contradiction(statement, |about| Some(last(about)?.value.as_str())) {
-            let (release, text) = (assumed.release, &statement.text);
+            let (release, Statement { text, value, .. }) = (assumed.release, statement);
             let what = format!(
-                "{candidate} on {ranks} ranks with Open MPI {release} is assumed, but the file or its path says {what}; \
-                 correct the option or the name, or remove the line if it is about something else: {text}"
+                "{candidate} on {ranks} ranks with Open MPI {release} is assumed, but the file or its path says {what} \
+                 ({value}); correct the option or the name, or remove the line if it is about something else: {text}"
             );
             return Err(ImportError::doubtful(what).at(statement.line));
         }
@@ -240,7 +227,7 @@ impl Assumed<'_> {
         let is_ours = self.is_forced() || candidate == Candidate::Builtin;
         let is_ignored = setting(USE_RULES).is_some_and(|it| ["0", "f", "false", "n", "no", "disabled"].contains(&it));
         let priority = about.strip_prefix("coll_").and_then(|about| about.strip_suffix("_priority"));
-        let parameter = about.strip_prefix("coll_tuned_").and_then(|about| about.split_once("_algorithm"));
+        let parameter = about.strip_prefix("coll_tuned_").unwrap_or(about).split_once("_algorithm");
         let (is_contradicted, what) = match (about, priority, parameter) {
             ("ranks", ..) => (content.ranks.is_none() && value.parse() != Ok(ranks.0), "another number of ranks"),
             ("algorithm", ..) => {
@@ -251,14 +238,17 @@ impl Assumed<'_> {
                 (content.algorithm.is_none() && first == Some(true), "another algorithm")
             }
             ("version", ..) => (value.parse() != Ok(self.release), "another release (--release)"),
-            ("library", ..) => (true, "another library, whose algorithms are not those of Open MPI"),
+            ("library", ..) => {
+                (!is_open_mpi(value, self.release), "another library or release, whose algorithms may be others")
+            }
+            ("component", ..) => (!["", "tuned"].contains(&value), "another component than coll/tuned"),
             ("installation", ..) => (
                 self.installation.is_some_and(|known| known != value),
                 "another installation than that of other timings",
             ),
             ("unit", ..) => {
                 let times = self.columns.iter().flat_map(|columns| &columns.columns).filter(|column| column.is_time());
-                let is_other = |own: f64| Some(own) != per_second(&value.to_lowercase());
+                let is_other = |own: f64| Some(own) != per_second(&value.to_lowercase().replace('-', ""));
                 (times.filter_map(|time| time.per_second).any(is_other), "another unit than the header or --unit")
             }
             ("statistic", ..) => {
@@ -268,6 +258,13 @@ impl Assumed<'_> {
                 (is_other && !is_named, "a statistic other than a mean; name the column after it")
             }
             ("order", ..) => (true, "another order of columns than their header"),
+            ("size_first", ..) => {
+                let place = |role| self.columns?.columns.iter().position(|column| column.role == Some(role));
+                let is_table = self.columns.is_some_and(Columns::is_table);
+                let sizes_follow =
+                    place(Role::Bytes).is_some_and(|size| place(Role::Ranks).is_some_and(|it| it < size));
+                (is_table && sizes_follow, "another order of columns than their header")
+            }
             ("coll", ..) => {
                 let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");
                 (is_ours && is_listed == value.starts_with('^'), "components without coll/tuned")

@@ -2,18 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::columns::{Columns, Role};
-use crate::facts::{has_word, words};
+use crate::columns::{Columns, Role, has_word_of};
+use crate::facts::words;
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
 use crate::row::{Parsed, Raw};
-
-/// Names of columns with dates, users, and numbers that calls depend on.
-const LABELS: [&str; 9] = ["date", "timestamp", "datetime", "note", "notes", "comment", "comments", "file", "filename"];
-const FACTORS: [&str; 16] = [
-    "nodes", "nnodes", "node", "ppn", "ppr", "per", "threads", "nthreads", "root", "cores", "cpus", "gpus", "sockets",
-    "numa", "place", "inplace",
-];
 
 /// Findings about columns that are not read.
 const OVER_CALLS: (FindingCode, &str) =
@@ -65,5 +58,5 @@ fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
 fn is_factor(name: &str, one: &str, other: &str) -> bool {
     let words = words(name);
     let is_number = |text: &str| text.is_empty() || text.trim_end_matches('%').parse::<f64>().is_ok();
-    !has_word(&words, &LABELS) && (has_word(&words, &FACTORS) || !is_number(one) || !is_number(other))
+    !has_word_of("remark", &words) && (has_word_of("factor", &words) || !is_number(one) || !is_number(other))
 }

@@ -10,3 +10,4 @@ mod properties;
 mod sources;
 mod support;
 mod tables;
+mod unsaid;
