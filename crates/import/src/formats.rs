@@ -30,39 +30,22 @@ names! {
     }
 }
 
-/// Forms of lines that say something about the rows below them. A group is named after what its value is about.
-const MARKS: [(ImportFormat, &str); 13] = [
-    // The begin of a benchmark's output: what ran, and the name of the test.
-    (ImportFormat::Osu, r"^# (?:OSU|collrules) (?<test>.*)"),
-    // In OSU's form without its name, or as OMB-Py has it. Other lines, such as `# MPI Version : 3.1`, name no test.
-    (ImportFormat::Osu, r"^# (?:OMB(?:-\w+| Python) )?(?<nameless_test>MPI .*Test.*)"),
-    (ImportFormat::Osu, r"^# Datatype:(?<datatype>.*)"),
-    (ImportFormat::Osu, r"^(?<wrong_data>.*VALIDATION ERROR.*)"),
-    // The begin of the output of a program, with its version.
-    (ImportFormat::Imb, r"^#    Intel ?\(R\) MPI Benchmark(?<program>.*)"),
-    (ImportFormat::Imb, r"^# Benchmarking (?<test>.*)"),
-    (ImportFormat::Imb, r"^# #?processes =(?<ranks>.*)"),
-    // Several groups of ranks ran the test at the same time.
-    (ImportFormat::Imb, r"^#(?<groups>.* groups of .*)"),
-    // With -DCHECK: `1: Error Allreduce,size = 8,sample #0`.
-    (ImportFormat::Imb, r"^.*: Error .*,size =(?<wrong_data>[^,]*),sample #"),
-    (ImportFormat::Reprompi, r"^#Command-line arguments(?<program>.*)"),
-    (ImportFormat::Reprompi, r"^#@nprocs=(?<ranks>.*)"),
-    // Size of an element in bytes.
-    (ImportFormat::Reprompi, r"^#@datatype_size_bytes=(?<element>.*)"),
-    // PGMPITuneLib, at the end of the output of any benchmark: the algorithm behind the calls of a collective, with the bytes
-    // of one rank.
-    (ImportFormat::Reprompi, r"^#@pgmpi alg (?<algorithm>MPI_.*)"),
-];
-
-static EXPRESSIONS: LazyLock<[Regex; MARKS.len()]> =
-    LazyLock::new(|| MARKS.map(|(_, form)| Regex::new(form).expect("an expression that a test compiles")));
+/// Forms of lines that say something about the rows below them, each with its format. A group is named after what its value
+/// is about.
+static MARKS: LazyLock<Vec<(ImportFormat, Regex)>> = LazyLock::new(|| {
+    let forms = include_str!("marks.txt").lines().filter_map(|line| line.split_once(": "));
+    let format = |name| {
+        [ImportFormat::Osu, ImportFormat::Imb, ImportFormat::Reprompi].into_iter().find(|it| format!("{it:?}") == name)
+    };
+    let compile = |(name, form)| Some((format(name)?, Regex::new(form).expect("an expression that a test compiles")));
+    forms.filter_map(compile).collect()
+});
 
 /// The mark of a line: the format, what it is about, and its value.
 pub(super) fn mark(line: &str) -> Option<(ImportFormat, &'static str, &str)> {
     // No other line is one; most lines are rows.
     let may_be = line.starts_with('#') || line.contains("ERROR") || line.contains(": Error ");
-    EXPRESSIONS.iter().zip(&MARKS).filter(|_| may_be).find_map(|(expression, (format, _))| {
+    MARKS.iter().filter(|_| may_be).find_map(|(format, expression)| {
         let (found, about) = (expression.captures(line)?, expression.capture_names().flatten().next()?);
         Some((*format, about, found.name(about)?.as_str().trim()))
     })
