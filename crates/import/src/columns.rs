@@ -185,10 +185,7 @@ impl Columns {
         let is_number = |field: &String| field.trim().parse::<f64>().is_ok();
         let is_name = |field: &String| field.trim().starts_with(char::is_alphabetic) && !is_number(field);
         let is_header = self.numbers(fields).count() > 1 && self.numbers(fields).all(is_name);
-        // As one quoted field, or in a sentence about the columns below.
-        let is_sentence =
-            fields.len() != self.columns.len() && !fields.iter().any(is_number) && self.are_named(&fields.join(" "));
-        if self.is_table() && (is_header || is_sentence) {
+        if self.is_table() && is_header {
             let what = "resembles a header, but its columns are unknown, so that nothing behind it can be read";
             return Some(format!("{} {what}", short(line)));
         }

@@ -113,11 +113,13 @@ impl Reader<'_> {
             is_comment && table.is_some_and(|table| table.columns.len() != count)
         };
         match found.filter(|found| !is_about(found)) {
-            None if !is_comment => return self.row(line, content),
             None => {
-                if table.is_some_and(|table| self.output.rows > 0 && table.are_named(content)) {
+                let is_row = !is_comment && content.contains(|sign: char| sign.is_ascii_digit());
+                if !is_row && table.is_some_and(|table| self.output.rows > 0 && table.are_named(content)) {
                     let what = "names columns, so that what is below may be in another order; begin it with a header";
                     return Err(ImportError::doubtful(format!("{} {what}", short(content))));
+                } else if !is_comment {
+                    return self.row(line, content);
                 }
             }
             // Of tests that are not read.
