@@ -11,10 +11,9 @@ use std::mem::{replace, take};
 use std::rc::Rc;
 
 use collrules_record::{CandidateName, Seconds};
-use collrules_rules::Collective;
 
 use crate::columns::{Columns, Role, TableFormat, quoted, short};
-use crate::facts::{Facts, collective_named};
+use crate::facts::collective_named;
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::formats::{ImportFormat, banner_within, mark};
 use crate::group::group;
@@ -195,12 +194,14 @@ impl Reader<'_> {
                     self.output.algorithms.insert((collective, bytes), tuned_name(name));
                 }
             }
-            _ => match value.parse() {
-                Ok(size) => drop(self.output.wrong.insert(size, line)),
-                Err(_) => {
-                    self.wrong_data(line, format!("the benchmark found wrong data and stopped: {}", short(value)))
-                }
-            },
+            _ => {
+                let wrong = Finding::new(
+                    FindingCode::ValidationFailed,
+                    format!("the benchmark found wrong data: {}", short(value)),
+                );
+                self.parsed.findings.push(wrong.clone().at(line).of_timings(0));
+                self.output.wrong = Some(wrong).filter(|_| format == ImportFormat::Imb);
+            }
         }
     }
 
@@ -301,7 +302,10 @@ impl Reader<'_> {
         self.state_columns();
         self.name_algorithms();
         self.combine_processes();
-        self.leave_out_wrong();
+        // IMB names the size as each rank checks it, and may do so late.
+        if let Some(wrong) = self.output.wrong.take() {
+            self.output.raws.iter_mut().for_each(|raw| raw.fault = raw.fault.take().or(Some(wrong.clone())));
+        }
         let common = Raw { is_on_device: self.output.common.is_on_device, ..Raw::default() };
         let next = BenchmarkOutput { version: self.output.version, common, ..BenchmarkOutput::default() };
         let ended = replace(&mut self.output, next);
@@ -330,29 +334,6 @@ impl Reader<'_> {
             let key = raw.facts.collective.zip(raw.size.printed);
             raw.facts.algorithm = raw.facts.algorithm.take().or_else(|| algorithms.get(&key?).cloned());
         }
-    }
-
-    /// Leaves out the rows of sizes with wrong data. IMB names the bytes that a rank checked, which may be the blocks of all
-    /// ranks.
-    fn leave_out_wrong(&mut self) {
-        let Facts { collective, ranks, .. } = self.output.common.facts;
-        let has_blocks = collective.is_some_and(|it| it.counts_blocks() || it == Collective::Alltoall);
-        let ranks = ranks.filter(|_| has_blocks).map_or(1, |ranks| u64::from(ranks.0));
-        for (size, line) in take(&mut self.output.wrong) {
-            let fits = |printed: u64| printed == size || printed.checked_mul(ranks) == Some(size);
-            let is_wrong = |raw: &&mut Raw| raw.size.printed.is_some_and(fits);
-            let wrong: Vec<&mut Raw> = self.output.raws.iter_mut().filter(is_wrong).collect();
-            if wrong.is_empty() {
-                self.wrong_data(line, format!("the benchmark found wrong data of {size} bytes"));
-                continue;
-            }
-            let fault = Finding::new(FindingCode::ValidationFailed, "the benchmark found wrong data");
-            wrong.into_iter().for_each(|raw| raw.fault = raw.fault.take().or(Some(fault.clone())));
-        }
-    }
-
-    fn wrong_data(&mut self, line: u64, what: String) {
-        self.parsed.findings.push(Finding::new(FindingCode::ValidationFailed, what).at(line).of_timings(0));
     }
 
     /// Combines the times of the processes of a call.

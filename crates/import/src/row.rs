@@ -61,8 +61,8 @@ pub(super) struct BenchmarkOutput {
     pub(super) datatype: Option<String>,
     pub(super) columns: Option<Rc<Columns>>,
     pub(super) rows: usize,
-    /// Sizes with wrong data, each with the line that says so.
-    pub(super) wrong: BTreeMap<u64, u64>,
+    /// Wrong data of a size that is not certain.
+    pub(super) wrong: Option<Finding>,
     /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
     pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
     pub(super) raws: Vec<Raw>,
