@@ -153,6 +153,12 @@ impl Columns {
         self.columns.iter().any(|column| column.name == "test") && !self.has(Role::Ranks)
     }
 
+    /// Returns true for a table that has the ranks in front of the size.
+    pub(super) fn has_sizes_last(&self) -> bool {
+        let place = |role| self.columns.iter().position(|column| column.role == Some(role));
+        self.is_table() && place(Role::Ranks).is_some() && place(Role::Ranks) < place(Role::Bytes)
+    }
+
     pub(super) fn has(&self, role: Role) -> bool {
         self.column(role).is_some()
     }

@@ -314,17 +314,24 @@ impl Reader<'_> {
 
     /// Statements of columns about the MPI library, its component, or the statistic.
     fn state_columns(&mut self) {
-        let (columns, mut seen) = (self.output.columns.iter().flat_map(|columns| &columns.columns), BTreeSet::new());
-        let about: Vec<_> =
-            columns.filter_map(|it| Some((&it.name, it.role.filter(|it| *it < Role::Check)?.name()))).collect();
-        for (raw, (name, value)) in self.output.raws.iter().flat_map(|raw| raw.unread.iter().map(move |it| (raw, it))) {
-            if let Some((_, about)) =
-                about.iter().find(|(known, _)| *known == name).filter(|_| seen.insert((name, value)))
-            {
-                let statement = Statement::new(raw.line, &format!("{name} {value}"), *about, value);
-                self.output.stated.push(statement);
+        let (mut seen, mut stated) = (BTreeSet::new(), Vec::new());
+        for (place, raw) in self.output.raws.iter().enumerate() {
+            for (name, role, value) in &raw.unread {
+                let text = format!("{name} {value}");
+                let is_known = |it: &Statement| ["version", "library", "statistic"].contains(&it.about.as_str());
+                match role {
+                    Some(role) if seen.insert((name, value)) => {
+                        stated.push(Statement::new(raw.line, &text, role.name(), value));
+                    }
+                    // Others have one value, apart from remarks.
+                    None if place == 0 => {
+                        stated.extend(statement::read(raw.line, &text, &[]).into_iter().filter(is_known))
+                    }
+                    _ => {}
+                }
             }
         }
+        self.output.stated.append(&mut stated);
     }
 
     /// Names the algorithms of rows that PGMPITuneLib lists at the end.

@@ -42,8 +42,8 @@ pub(super) struct Raw {
     pub(super) name: Option<String>,
     /// The reason why its times are not used.
     pub(super) fault: Option<Finding>,
-    /// The columns of a table that are not read, and their values.
-    pub(super) unread: Vec<(String, String)>,
+    /// The columns of a table that are not read, their roles if they are known, and their values.
+    pub(super) unread: Vec<(String, Option<Role>, String)>,
 }
 
 /// Facts that hold for the rows of an output, and the rows.
@@ -129,7 +129,7 @@ pub(super) fn read(
         let first_read = if names_algorithm { Role::Check } else { Role::Component };
         let Some(role) = column.role.filter(|role| *role >= first_read) else {
             if columns.is_table() {
-                row.unread.push((column.name.clone(), text.to_lowercase()));
+                row.unread.push((column.name.clone(), column.role, text.to_lowercase()));
             }
             continue;
         };

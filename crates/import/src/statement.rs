@@ -259,11 +259,7 @@ impl Assumed<'_> {
             }
             ("order", ..) => (true, "another order of columns than their header"),
             ("size_first", ..) => {
-                let place = |role| self.columns?.columns.iter().position(|column| column.role == Some(role));
-                let is_table = self.columns.is_some_and(Columns::is_table);
-                let sizes_follow =
-                    place(Role::Bytes).is_some_and(|size| place(Role::Ranks).is_some_and(|it| it < size));
-                (is_table && sizes_follow, "another order of columns than their header")
+                (self.columns.is_some_and(Columns::has_sizes_last), "another order of columns than their header")
             }
             ("coll", ..) => {
                 let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");

@@ -1,6 +1,6 @@
 //! Columns of tables that are not read.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::columns::{Columns, Role, has_word_of};
 use crate::facts::words;
@@ -22,7 +22,7 @@ pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
     let over_calls = columns.filter(|column| column.role == Some(Role::Spread));
     let mut found: BTreeSet<_> = over_calls.map(|column| (OVER_CALLS, column.name.clone())).collect();
     let rows: Vec<&Raw> = tables().flat_map(|output| &output.raws).filter(|raw| raw.fault.is_none()).collect();
-    for name in rows.iter().flat_map(|raw| &raw.unread).map(|(name, _)| name).collect::<BTreeSet<_>>() {
+    for name in rows.iter().flat_map(|raw| &raw.unread).map(|(name, ..)| name).collect::<BTreeSet<_>>() {
         let kind = if compare_column(name, &rows)? { VARYING } else { EQUAL };
         // Numbers without a name are those of the rows, as pandas writes them.
         found.extend((!name.is_empty()).then(|| (kind, name.clone())));
@@ -34,29 +34,21 @@ pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Returns true if the values of a column differ; an error if calls may depend on them and times of several values would
-/// be compared. Rows under headers without the column have an empty value.
+/// Returns true if the values of a column differ, as remarks and results do; times may depend on others, so that they
+/// are an error. Rows under headers without the column have an empty value.
 fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
-    let (mut values, mut groups) = (BTreeSet::new(), HashMap::new());
-    for raw in rows {
-        let value = raw.unread.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value.as_str());
-        values.insert(value);
-        let one = *groups.entry((raw.facts.collective, raw.facts.ranks, raw.size.printed)).or_insert(value);
-        if one != value && is_factor(name, one, value) {
-            return Err(ImportError::doubtful(format!(
-                "column {name} is not read, but differs among times that would be compared ({one} and, on line {}, \
-                 {value}); import the rows of one value, or remove the column if times do not depend on it",
-                raw.line,
-            )));
-        }
-    }
-    Ok(values.len() > 1)
-}
-
-/// Returns true if calls may depend on a column with these values: texts, except remarks, and known numbers. Other numbers
-/// may be results.
-fn is_factor(name: &str, one: &str, other: &str) -> bool {
+    let value =
+        |raw: &Raw| raw.unread.iter().find(|(other, ..)| other == name).map_or(String::new(), |it| it.2.clone());
+    let first = rows.first().map_or(String::new(), |raw| value(raw));
+    let Some(other) = rows.iter().find(|raw| value(raw) != first) else { return Ok(false) };
     let words = words(name);
-    let is_number = |text: &str| text.is_empty() || text.trim_end_matches('%').parse::<f64>().is_ok();
-    !has_word_of("remark", &words) && (has_word_of("factor", &words) || !is_number(one) || !is_number(other))
+    if words.is_empty() || ["remark", "result"].iter().any(|content| has_word_of(content, &words)) {
+        return Ok(true);
+    }
+    Err(ImportError::doubtful(format!(
+        "column {name} is not read, but has several values ({first} and, on line {}, {}); import the rows of one value, \
+         or remove the column if times do not depend on it",
+        other.line,
+        value(other),
+    )))
 }

@@ -68,6 +68,9 @@ fn numbers_of_ranks_are_read_to_their_end() {
         ("[1,024 processes]", None),
         ("mpirun -np 1,024 ./a", None),
         ("mpirun -np 4*8 ./a", None),
+        ("number of tasks: 2 x 8", None),
+        ("ranks: 8 16 32", None),
+        ("ranks: 8-16", None),
         ("ranks: 16.", Some(16)),
         ("ranks: 16, threads: 2", Some(16)),
     ] {
@@ -254,6 +257,10 @@ fn statements_are_read_in_other_words() {
         ("4 nodes, 8 ranks each", false),
         ("4 nodes * 8", false),
         ("procs/node: 8, nodes: 4", false),
+        ("8 ppn, 4 nodes", false),
+        ("mpirun -ppn 16 -hosts a,b ./a", false),
+        ("rank count: 16", false),
+        ("Number of MPI tasks 16", false),
         ("mpirun --map-by ppr:8:socket ./a", false),
         ("bcast_algorithm=4", false),
         ("bcast_algorithm 4", false),
@@ -288,6 +295,10 @@ fn orders_of_columns_that_lines_tell_are_compared() {
         "# swapped columns",
         "# np <-> message_bytes",
         "# fields reversed",
+        "# swap columns 3 and 4",
+        "# size comes before np here",
+        "# ranks and bytes have traded places",
+        "# inverted columns",
         "# columns 3,4 are the other way round",
         "# message size first, then ranks",
         "# message_bytes before np",
@@ -349,5 +360,23 @@ fn a_contradiction_has_the_stated_value() {
     for (line, value) in [("ranks: 1,024", "(1,024)"), ("Nodes: 4, PPN: 8", "(32)"), ("bcast_algorithm=4", "(4)")] {
         let error = import_with(options(), &[("bcast-np4-a3.txt", format!("{line}\n{OSU}").as_bytes())]).unwrap_err();
         assert!(error.to_string().contains(value), "{error}");
+    }
+}
+
+/// What is not understood may be what a comparison is about.
+#[test]
+fn unknown_columns_with_several_values_refuse_the_table() {
+    for column in ["chunk", "tree degree", "nerrors", "timed_out", "Check OK", "crc_ok", "data_errors"] {
+        let read = |values| outcome(options(), "t.csv", &table(column, values));
+        assert_eq!([read(["0", "0"]), read(["0", "1"])], [BOTH, "refused"], "{column}");
+        // Of other sizes as well.
+        let text = table(column, ["0", "0"]) + "bcast,0,4,2048,40,1\nbcast,6,4,2048,34,1\n";
+        assert_eq!(outcome(options(), "t.csv", &text), "refused", "{column}");
+    }
+    for column in ["bandwidth_mbs", "timestamp", "note", "job_id", "speedup"] {
+        assert_eq!(outcome(options(), "t.csv", &table(column, ["1", "2"])), BOTH, "{column}");
+    }
+    for (column, value) in [("mpi_flavour", "mpich"), ("runtime_used", "mvapich2"), ("built_with", "Open MPI 4.1.6")] {
+        assert_eq!(outcome(options(), "t.csv", &table(column, [value; 2])), "refused", "{column}");
     }
 }
