@@ -8,8 +8,8 @@ use collrules_program::{Buffer, BufferPart, Happening, Machine, Program, Step, p
 use collrules_rules::bits::{Order, Place, orders};
 use collrules_rules::{Choice, Collective, Ranks, Release, registry};
 
-use crate::support::{OpenMpi, Ran, alone_under_each_release, prepare, skip, under_each_release};
-use crate::virtual_cluster::{is_possible, virtual_cluster};
+use crate::support::{OpenMpi, Ran, prepare, skip, under_each_release};
+use crate::virtual_cluster::{is_possible, name_cluster, virtual_cluster};
 
 /// Elements of a call: fewer than ranks, a remainder, and sizes on both sides of thresholds of the default.
 const COUNTS: [u32; 5] = [1, 7, 33, 600, 1030];
@@ -165,14 +165,14 @@ fn sums_of_han_depend_on_the_nodes() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let Some(program) = compile(mpi, scratch.path()) else { return };
         if mpi.is_before(5) {
             return;
         }
         let call = |priority: &str, map: &str| {
-            let mut command = virtual_cluster("run", "--hosts 2 --slots 3 -- env");
+            let mut command = virtual_cluster(&name_cluster(), "--hosts 2 --slots 3 -- env");
             command.arg(format!(
                 "LD_LIBRARY_PATH={}",
                 mpi.mpirun.parent().unwrap().parent().unwrap().join("lib").display()

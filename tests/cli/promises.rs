@@ -74,7 +74,7 @@ mod judged {
     use crate::support::{
         OpenMpi, Ran, alone_under_each_release, alone_under_one_release, findings, prepare, say, skip,
     };
-    use crate::virtual_cluster::{is_possible, virtual_cluster};
+    use crate::virtual_cluster::{is_possible, name_cluster, virtual_cluster};
 
     /// Microseconds of each launch, by collective and bytes.
     type Times = BTreeMap<(String, u64), Vec<f64>>;
@@ -94,7 +94,7 @@ mod judged {
     /// A program on two ranks of this host, or on the first of several virtual hosts.
     fn program(path: &Path, hosts: Option<u32>) -> Command {
         let Some(hosts) = hosts else { return Command::new(path) };
-        let mut command = virtual_cluster("run", &format!("--hosts {hosts} --"));
+        let mut command = virtual_cluster(&name_cluster(), &format!("--hosts {hosts} --"));
         command.arg(path);
         command
     }

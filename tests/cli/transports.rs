@@ -9,9 +9,7 @@ use collrules_record::transport::Transport;
 use collrules_record::{RunDir, Validation};
 use serde_json::Value;
 
-use crate::support::{
-    OpenMpi, Ran, alone_under_each_release, bounded, collrules, under_each_release, under_one_release,
-};
+use crate::support::{OpenMpi, Ran, bounded, collrules, under_each_release, under_one_release};
 use crate::virtual_cluster::{is_possible, on_hosts};
 
 /// Variables with which jobs on one host use a transport without a network of its own.
@@ -97,7 +95,7 @@ fn virtual_hosts_are_tuned_over_ucx() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let over = tunes(|arguments, last| on_hosts(mpi, "--hosts 2 --transport ucx", arguments, last));
         assert_eq!(over.pml, "ucx", "{}", mpi.version);
         assert_eq!(over.between, BTreeSet::from(["tcp/eth0".to_owned()]), "{}: {over}", mpi.version);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -14,21 +15,29 @@ use collrules_rules::Collective;
 
 use crate::support::{
     OpenMpi, Ran, alone, alone_under_each_release, alone_under_one_release, findings, has_hosts, prepare,
+    under_each_release,
 };
 
 const STATE: &str = "/run/collrules-virtual-cluster";
 
-/// Not the name that people give their clusters.
-const NAME: &str = "test";
+/// Number of clusters so far.
+static CLUSTERS: AtomicU32 = AtomicU32::new(0);
+
+/// A name for a cluster next to those of other tests, and not one that people choose.
+pub(crate) fn name_cluster() -> String {
+    let number = CLUSTERS.fetch_add(1, Ordering::Relaxed);
+    let letter = |index: u32| char::from(b'a' + u8::try_from(index % 26).unwrap());
+    format!("test{}{}", letter(number / 26), letter(number))
+}
 
 fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/virtual-cluster")
 }
 
-/// A command of the script, bounded in time.
-pub(crate) fn virtual_cluster(command: &str, options: &str) -> Command {
+/// Runs a command, which the caller adds, on the first host of a cluster of its own, bounded in time.
+pub(crate) fn virtual_cluster(name: &str, options: &str) -> Command {
     let mut bounded = Command::new("timeout");
-    bounded.args(["--kill-after=10", "240"]).arg(script()).args([command, "--name", NAME]);
+    bounded.args(["--kill-after=10", "240"]).arg(script()).args(["run", "--name", name]);
     bounded.args(options.split_whitespace());
     prepare(&mut bounded);
     bounded
@@ -41,17 +50,18 @@ pub(crate) fn is_possible() -> bool {
 }
 
 fn try_hosts() -> bool {
-    let ran = alone(|| Ran::from(virtual_cluster("run", "--hosts 2 -- hostname").output().unwrap()));
+    let name = name_cluster();
+    let ran = alone(|| Ran::from(virtual_cluster(&name, "--hosts 2 -- hostname").output().unwrap()));
     let has = has_hosts(&ran);
     if has {
-        assert_eq!(ran.exits(0).stdout, format!("{NAME}1\n"));
+        assert_eq!(ran.exits(0).stdout, format!("{name}1\n"));
     }
     has
 }
 
 /// `collrules` on the first of several hosts.
 pub(crate) fn on_hosts(mpi: &OpenMpi, hosts: &str, arguments: &str, out: &Path) -> Ran {
-    let mut command = virtual_cluster("run", hosts);
+    let mut command = virtual_cluster(&name_cluster(), hosts);
     if !hosts.contains(" -- ") {
         command.arg("--");
     }
@@ -150,7 +160,7 @@ fn mockups_of_nodes_are_timed_on_several_hosts() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("check");
         let arguments = "lab guidelines --np 3,4 --sizes 20,8200 --only lane,hier --no-remedies --launches 1 --budget none --calls 3 --out";
@@ -176,7 +186,7 @@ fn han_is_found_where_it_runs() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let hosts = if mpi.is_before(5) {
             "--hosts 2 --slots 2 -- env OMPI_MCA_coll_han_priority=40"
@@ -261,7 +271,7 @@ fn a_setting_hands_one_collective_to_tuned() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
+    under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let rules = scratch.path().join("rules.conf");
         // Pipeline for bcast on 4 ranks.
@@ -290,8 +300,9 @@ fn a_vanished_node_costs_nothing_that_was_measured() {
         let scratch = tempfile::tempdir().unwrap();
         let out = scratch.path().join("run");
         let mpirun = mpi.mpirun.canonicalize().unwrap_or(mpi.mpirun.clone());
+        let name = name_cluster();
         let collrules = |arguments: &str| {
-            let mut command = virtual_cluster("run", "--hosts 3 --");
+            let mut command = virtual_cluster(&name, "--hosts 3 --");
             command.arg(env!("CARGO_BIN_EXE_collrules")).args(arguments.split_whitespace()).arg(&out);
             command
         };
@@ -306,7 +317,7 @@ fn a_vanished_node_costs_nothing_that_was_measured() {
             assert!(Instant::now() < deadline, "no samples");
             thread::sleep(Duration::from_millis(50));
         }
-        let members = fs::read_to_string(Path::new(STATE).join(NAME).join("members")).unwrap();
+        let members = fs::read_to_string(Path::new(STATE).join(&name).join("members")).unwrap();
         let switch = members.lines().find_map(|line| line.strip_prefix("switch ")?.split(' ').next()).unwrap();
         let unplugged = ["--target", switch, "--net", "ip", "link", "set", "port2", "down"];
         assert!(Command::new("nsenter").args(unplugged).status().unwrap().success());

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use collrules_record::allocation::BatchSystem;
 use collrules_record::rundir::RunDir;
@@ -12,16 +11,13 @@ use collrules_tuner::results::ab_test::AbTest;
 
 use crate::profile::{compiled, counts, expected, library, read};
 use crate::support::{OpenMpi, Ran, alone, beside_others, has_hosts, prepare, under_each_release};
-
-/// Number of clusters so far. Tests have theirs at the same time, under names of their own.
-static CLUSTERS: AtomicU8 = AtomicU8::new(0);
+use crate::virtual_cluster::name_cluster;
 
 /// Runs lines of a shell on the first host. `C` is collrules, `OUT` a directory, `OPTIONS` those of a small tuning.
 pub(crate) fn in_slurm(hosts: &str, mpi: Option<&OpenMpi>, out: &Path, lines: &str) -> Ran {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/virtual-slurm");
     let mut bounded = Command::new("timeout");
-    let name = format!("slurmt{}", char::from(b'a' + CLUSTERS.fetch_add(1, Ordering::Relaxed) % 26));
-    bounded.args(["--kill-after=10", "280"]).arg(script).args(["--name", &name]);
+    bounded.args(["--kill-after=10", "280"]).arg(script).args(["--name", &name_cluster()]);
     bounded.args(hosts.split_whitespace()).args(["--", "bash", "-ec", lines]);
     prepare(&mut bounded);
     bounded.env("C", env!("CARGO_BIN_EXE_collrules")).env("OUT", out);
