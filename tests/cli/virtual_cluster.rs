@@ -306,7 +306,7 @@ fn a_vanished_node_costs_nothing_that_was_measured() {
             command.arg(env!("CARGO_BIN_EXE_collrules")).args(arguments.split_whitespace()).arg(&out);
             command
         };
-        let arguments = "measure --ops bcast --np 2,3 --sizes 1K,64K --budget 20s --launches 2 --hang-timeout 6s \
+        let arguments = "measure --ops bcast --np 2,3 --sizes 1K,64K --budget none --calls 8 --launches 2 --hang-timeout 6s \
                          --disable-han --mpirun";
         let arguments = format!("{arguments} {} --out", mpirun.display());
         let mut running = collrules(&arguments);
