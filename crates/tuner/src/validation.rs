@@ -7,7 +7,7 @@ use collrules_record::estimate::{geometric_mean, student_quantile};
 use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::{Guard, Settings};
 use collrules_record::validation::{Check, FailedCell, Outcome, Round, ValidatedCell, ValidationCriteria};
-use collrules_record::{CallRule, Cell, Estimate, HanRule, Seconds};
+use collrules_record::{Bytes, CallRule, Cell, Estimate, HanRule};
 use collrules_rules::Choice;
 
 use crate::comparison::{ArmDemand, Compared, SubjectResult, class, decide};
@@ -38,14 +38,14 @@ impl CellFacts {
         self.rule() != CallRule::default()
     }
 
-    /// Returns true if nothing acts on it but a lookup, which may slow calls of this time down by more than `max_loss`.
-    pub fn feels_lookups(self, call: Seconds, max_loss: f64) -> bool {
-        self.control && self.looked_up && call.0 * max_loss < LOOKUP
+    /// Returns true if nothing acts on its calls, of short messages, but that the file is looked up in them.
+    pub fn feels_lookups(self, bytes: Bytes) -> bool {
+        self.control && self.looked_up && class(bytes) == 0
     }
 }
 
-/// What a lookup in a rules file takes at most, in seconds: 15 to 25 ns were measured (RESULTS.md, "Side by side").
-const LOOKUP: f64 = 25e-9;
+/// What a lookup in a file of few rules takes at most, in seconds: 15 to 25 ns were measured (RESULTS.md, "Side by side").
+pub const LOOKUP: f64 = 25e-9;
 
 /// The comparison of an arm in the calls that decide.
 pub fn describe_round(
@@ -104,10 +104,10 @@ fn fill_holes(cells: &mut [ValidatedCell], min_difference: f64) {
 }
 
 /// Charges a rules file with what its lookups cost. A lookup takes as long at each size of a collective on a communicator, so the
-/// mean over short calls without a rule tells how much they lose by it, and one that is slower by itself that they do: if they lose
-/// more than `max_loss`, all of them are slower, and none otherwise.
+/// mean over short messages without a rule tells how much they lose by it, and one that is slower by itself that they do: if they
+/// lose more than `max_loss`, all of them are slower, and none otherwise.
 pub fn charge_lookups(cells: &mut [ValidatedCell], max_loss: f64, known: impl Fn(Cell) -> CellFacts) {
-    let feels = |it: &ValidatedCell| known(it.cell).feels_lookups(Seconds(it.without.point), max_loss);
+    let feels = |it: &ValidatedCell| known(it.cell).feels_lookups(it.cell.bytes);
     for block in cells.chunk_by_mut(|a, b| (a.cell.collective, a.cell.ranks) == (b.cell.collective, b.cell.ranks)) {
         let mut short: Vec<&mut ValidatedCell> = block.iter_mut().filter(|it| feels(it)).collect();
         let mean = geometric_mean(short.iter().map(|it| it.speedup.point));

@@ -53,8 +53,6 @@ struct Study {
     rng: ChaCha8Rng,
     launches: Launches,
     speedups: BTreeMap<Cell, f64>,
-    /// Seconds of a call with the default.
-    call: f64,
     /// Blocks that time allows.
     most: u32,
 }
@@ -74,7 +72,7 @@ fn rules() -> Settings {
 impl Study {
     fn new(seed: u64, launches: Launches, speedup: impl Fn(Cell) -> f64) -> Self {
         let speedups = cells().into_iter().map(|cell| (cell, speedup(cell))).collect();
-        Self { rng: ChaCha8Rng::seed_from_u64(seed), launches, speedups, call: 1e-4, most: 8 }
+        Self { rng: ChaCha8Rng::seed_from_u64(seed), launches, speedups, most: 8 }
     }
 
     fn normal(&mut self) -> f64 {
@@ -92,7 +90,7 @@ impl Study {
             let gain = if gains { self.speedups[at] } else { 1.0 };
             let rounds = [1.0, 2.0, 3.0, 24.0][at.bytes.0.trailing_zeros() as usize % 4];
             let calls = call * self.normal() / f64::sqrt(rounds);
-            let seconds = self.call / gain * (all + shared[&at.ranks] + own + slip + calls).exp();
+            let seconds = 1e-4 / gain * (all + shared[&at.ranks] + own + slip + calls).exp();
             times.insert(ArmSubject::Call(*at, DECIDED), seconds);
         }
         times
@@ -466,20 +464,24 @@ fn a_component_gets_its_collective_back_where_calls_without_rules_lose() {
     assert!(repaired(&lost, &before, &[Collective::Bcast]).1.is_empty());
 }
 
-/// Calls of 0.3 us up to 512 B without a rule, next to such that gain 1.3x, in jobs that take turns: launches of a cell differ
-/// by 7 %. A lookup that costs 7 % costs the communicator its rules, one that costs 2 % or nothing does not.
+/// Messages up to 512 B without a rule, next to such that gain 1.3x, in jobs that take turns: launches of a cell differ by 7 %. A
+/// lookup that costs 7 % costs the communicator its rules, one that costs 2 % or nothing does not.
 #[test]
 fn rules_go_if_their_lookups_slow_down_calls_without_one() {
     let side_by_side = Launches { cell: 0.07, ..QUIET };
-    let is_short = |cell: Cell| cell.bytes.0 <= 512;
-    let known = |cell: Cell| {
-        if is_short(cell) { CellFacts { in_use: Choice::BUILTIN, control: true, ..six() } } else { six() }
-    };
     let before = table(Collective::Bcast, (2, None));
-    let lost = |call: f64, factor: f64| {
+    let lost = |factor: f64, looked_up: bool| {
+        let is_short = |cell: Cell| cell.bytes.0 <= 512;
+        let known = |cell: Cell| {
+            if is_short(cell) {
+                CellFacts { in_use: Choice::BUILTIN, control: true, looked_up, ..six() }
+            } else {
+                six()
+            }
+        };
         let is_lost = |seed: &u64| {
             let speedup = |cell| if is_short(cell) { factor } else { 1.3 };
-            let mut study = Study { call, most: 16, ..Study::new(*seed, side_by_side, speedup) };
+            let mut study = Study { most: 16, ..Study::new(*seed, side_by_side, speedup) };
             let mut round = study.compare(0.03, known);
             charge_lookups(&mut round.cells, 0.05, known);
             round.cells.retain(|cell| cell.cell.ranks == Ranks(8));
@@ -488,10 +490,10 @@ fn rules_go_if_their_lookups_slow_down_calls_without_one() {
         };
         (1..=40).filter(is_lost).count()
     };
-    assert!(lost(3e-7, 0.93) >= 36, "{}", lost(3e-7, 0.93));
-    assert!(lost(3e-7, 0.98) <= 2, "{}", lost(3e-7, 0.98));
-    assert_eq!(lost(3e-7, 1.0), 0);
-    assert_eq!(lost(3e-6, 0.93), 0, "a lookup takes no 0.2 us");
+    assert!(lost(0.93, true) >= 36, "{}", lost(0.93, true));
+    assert!(lost(0.98, true) <= 2, "{}", lost(0.98, true));
+    assert_eq!(lost(1.0, true), 0);
+    assert_eq!(lost(0.93, false), 0, "there is no lookup");
 }
 
 /// Calls that fail under the file cost their communicator size all rules.

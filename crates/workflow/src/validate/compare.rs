@@ -10,7 +10,7 @@ use collrules_record::settings::{Finalist, SettingsFailure, WholeValidation};
 use collrules_record::validation::{FORMAT, FailedCell, Round, ValidationCriteria};
 use collrules_record::{ArmSubject, Candidate, Cell, Condition, Placement, Plan, Seconds, Settings, Stage, Validation};
 use collrules_tuner::comparison::{ArmDemand, Compared, Comparison, Looks, MOST_BLOCKS, compare_in_parts};
-use collrules_tuner::validation::{charge_lookups, describe_check, describe_round};
+use collrules_tuner::validation::{LOOKUP, charge_lookups, describe_check, describe_round};
 
 use super::cells::CallsByCondition;
 use super::parts::{self, BlockTimes, LEAST_BLOCKS};
@@ -218,10 +218,12 @@ impl ArmCalls {
         match (it.cell(), it.condition()) {
             (_, None | Some(Condition::UNALIGNED)) if self.tuning.as_ref() == Some(arm) => ArmDemand::ExcludeClassLoss,
             (Some(cell), Some(condition)) if self.rules.as_ref() == Some(arm) => {
-                let feels_lookups = || subject.known(cell).feels_lookups(subject.estimate_call(cell), max_loss);
+                let loses_by_lookups = || {
+                    subject.known(cell).feels_lookups(cell.bytes) && subject.estimate_call(cell).0 * max_loss < LOOKUP
+                };
                 match subject.is_ruled(cell) {
                     true => self.calls.demand(condition),
-                    false if feels_lookups() => ArmDemand::NoLoss,
+                    false if loses_by_lookups() => ArmDemand::NoLoss,
                     false => ArmDemand::Report,
                 }
             }
