@@ -101,9 +101,6 @@ pub fn class(bytes: Bytes) -> usize {
 /// Multiple of the largest loss of a class from which on a loss of one of its members has to be excluded.
 const ALARM: f64 = 3.0;
 
-/// Blocks from which on the mean of a class counts: in fewer, launches that settings slow down now and then may be missing.
-const LEAST_POOLED: usize = 8;
-
 /// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
 fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
     match subject {
@@ -172,8 +169,8 @@ pub(super) fn judge(
     results
 }
 
-/// The lower end of the interval of each class's mean speedup, over the blocks that timed all of its members; none if these
-/// are few.
+/// The lower end of the interval of each class's mean speedup, over the blocks that timed all of its members; none if one
+/// block at most did.
 fn judge_classes<'a>(
     pooled: impl Iterator<Item = (&'a ArmSubject, &'a LaunchLogs)>,
     level: f64,
@@ -182,10 +179,8 @@ fn judge_classes<'a>(
     for (class, logs) in pooled.filter_map(|(subject, logs)| Some((class_of(subject)?, logs))) {
         members.entry(class).or_default().push(logs);
     }
-    let mean = |members: Vec<&LaunchLogs>| Replicates { cell: None, groups: vec![common_means(members)] };
-    let (classes, means): (Vec<_>, Vec<_>) = members.into_iter().map(|(class, it)| (class, mean(it))).unzip();
-    let low = |test: TestedMean| test.estimate(level).exp().low.filter(|_| test.samples >= LEAST_POOLED);
-    classes.into_iter().zip(test_all(&means).into_iter().map(low)).collect()
+    let low = |members: Vec<&LaunchLogs>| Estimate::mean(common_means(members).values(), level)?.exp().low;
+    members.into_iter().map(|(class, members)| (class, low(members))).collect()
 }
 
 /// The logarithms of the times of each subject in the launches of an arm.
