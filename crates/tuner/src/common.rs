@@ -11,7 +11,7 @@ use collrules_record::estimate::mean;
 use collrules_record::findings::PointFinding;
 
 use crate::evidence::JudgedPoint;
-use crate::statistics::{Score, adjust, stratified};
+use crate::statistics::{adjust, combine};
 use crate::terms::{Block, Terms};
 use crate::verdict::{JudgedCell, resolved};
 
@@ -84,13 +84,13 @@ impl BlockCandidate {
         for (launch, log_gain) in points.iter().flat_map(|point| &point.basis.launches) {
             launches.entry(*launch).or_default().push(*log_gain);
         }
-        let scores: Option<Vec<Score>> = points.iter().map(|point| point.basis.score).collect();
+        let p_values: Option<Vec<f64>> = points.iter().map(|point| point.finding.p_value).collect();
         let gained = cells.iter().zip(log_gains).map(|(cell, log_gain)| (cell.cell, 0.0, -log_gain));
         Some(Self {
             block: block(cells.first()?),
             candidate,
             least_launch: launches.values().map(mean).min_by(f64::total_cmp)?,
-            p_value: scores.map(|scores| stratified(&scores)),
+            p_value: p_values.map(|p_values| combine(&p_values)),
             is_eligible: is_eligible && terms.weights.ratio(gained) >= 1.0 + criteria.min_gain,
         })
     }

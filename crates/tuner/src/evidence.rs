@@ -11,7 +11,7 @@ use collrules_record::units::Seconds;
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
 use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
-use crate::statistics::{Score, launch_variance, mann_whitney, signed_rank, standard_error};
+use crate::statistics::{launch_variance, mann_whitney, signed_rank, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub const LEAST_VISITS: usize = 6;
@@ -36,8 +36,6 @@ pub struct JudgedPoint {
 /// Basis of the comparison of a candidate with the builtin.
 #[derive(Clone, Debug, Default)]
 pub struct Basis {
-    /// The statistic of the test, for tests over several cells; missing if there are too few visits.
-    pub(crate) score: Option<Score>,
     /// The median log gain in each launch in which the two were timed side by side.
     pub launches: Vec<(u32, f64)>,
     /// True if both were timed in every launch in which the builtin was.
@@ -112,10 +110,7 @@ fn against(
         gain = gain.map(|gain| Estimate { low: None, high: None, ..gain });
     }
     let test = || match means {
-        Some(means) => {
-            let score = Score { excess: -UNIT * means.mean / means.error, deviation: UNIT };
-            Some((means.p_above(0.0)?, score))
-        }
+        Some(means) => means.p_above(0.0),
         // Each launch of a table times one candidate, so the pairs are not really paired.
         None if statistic.is_summary() => {
             let [times, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<_>>());
@@ -123,7 +118,7 @@ fn against(
         }
         None => Some(signed_rank(&visits.iter().map(|log_gain| -log_gain).collect::<Vec<_>>())),
     };
-    let (p_value, score) = if tested { test() } else { None }.unzip();
+    let p_value = if tested { test() } else { None };
     let launches = log_gains(&pairs, criteria.middle, |pair| pair.launch);
     // Pairs come from launches of the builtin, so equal numbers mean equal launches.
     let every_launch = launches.len() == builtin.launches().len();
@@ -132,13 +127,10 @@ fn against(
     let hidden = !statistic.is_summary() && gain.is_some_and(|gain| gain.point > 1.0);
     let stalls = if hidden && means.is_none() { stalling(builtin, series) } else { None };
     let deviation = means.map_or_else(|| standard_error(&visits), |means| means.error);
-    let basis = Basis { score, launches, every_launch, deviation, launch_variance };
+    let basis = Basis { launches, every_launch, deviation, launch_variance };
     let point = JudgedPoint::new(series.candidate, time);
     JudgedPoint { finding: PointFinding { gain, p_value, stalls, ..point.finding }, basis, ..point }
 }
-
-/// A normal statistic has no steps to correct for: this unit is large enough to make the correction for ranks vanish.
-const UNIT: f64 = 1e9;
 
 /// The logarithm of the ratio of means, the builtin's over the candidate's, with Student's error; rare slow calls count. The visit
 /// is the unit of replication, as it is for medians. None without pairs.

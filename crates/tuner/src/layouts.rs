@@ -15,7 +15,6 @@ use collrules_record::{Arrangement, Candidate, Cell, Component, Nodes, Placement
 use collrules_rules::Collective;
 
 use crate::evidence::{Basis, JudgedPoint};
-use crate::statistics::Score;
 use crate::terms::Terms;
 use crate::verdict::{JudgedCell, decide_again, is_harmless};
 
@@ -204,14 +203,7 @@ fn basis(points: &[(&LayoutView<'_>, &JudgedPoint)], candidate: Candidate) -> Ba
         let first = view.number * LAUNCHES;
         point.basis.launches.iter().map(move |(launch, log_gain)| (first + launch, *log_gain))
     });
-    let weight = |view: &LayoutView<'_>| view.weight * points.len() as f64;
-    let scores = || others().filter_map(|(view, point)| Some((weight(view), point.basis.score?)));
-    let score = Score {
-        excess: scores().map(|(weight, score)| weight * score.excess).sum(),
-        deviation: scores().map(|(weight, score)| (weight * score.deviation).powi(2)).sum::<f64>().sqrt(),
-    };
     Basis {
-        score: others().all(|(_, point)| point.basis.score.is_some()).then_some(score),
         launches: launches.collect(),
         every_launch: others().all(|(_, point)| point.basis.every_launch),
         deviation: others().map(|(view, point)| (view.weight * point.basis.deviation).powi(2)).sum::<f64>().sqrt(),

@@ -185,13 +185,13 @@ fn test(series: &PointTimings, builtin: &PointTimings, statistic: Statistic) -> 
     if statistic.is_summary() {
         let [own, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<f64>>());
         let is_enough = own.len().min(reference.len()) >= LEAST_VISITS;
-        let test = || Sided { faster: mann_whitney(&own, &reference).0, slower: mann_whitney(&reference, &own).0 };
+        let test = || Sided { faster: mann_whitney(&own, &reference), slower: mann_whitney(&reference, &own) };
         return is_enough.then(test);
     }
     let gains = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
     let gains: Vec<f64> = gains.into_iter().map(|(_, gain)| gain).collect();
     let losses: Vec<f64> = gains.iter().map(|gain| -gain).collect();
-    (gains.len() >= LEAST_VISITS).then(|| Sided { faster: signed_rank(&losses).0, slower: signed_rank(&gains).0 })
+    (gains.len() >= LEAST_VISITS).then(|| Sided { faster: signed_rank(&losses), slower: signed_rank(&gains) })
 }
 
 /// The verdict of a point, of which all else is known.

@@ -3,24 +3,21 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | here | correction for multiple tests |
+//! | here | correction for multiple tests, and several tests as one |
 //! | `launches` | how launches differ: tests of pairs of launches, and of launches of two runs |
 //! | `moderation` | variances that borrow from each other |
 //! | `spread` | standard errors of medians, and the variance between launches beyond that between visits |
 //! | `signed_rank`, `mann_whitney` | rank tests, paired and not |
-//! | `ranks` | ranks with ties, and rank tests of several strata |
 
 mod launches;
 mod mann_whitney;
 mod moderation;
-mod ranks;
 mod signed_rank;
 mod spread;
 
 pub use launches::{LaunchLogs, common_means};
 pub(crate) use launches::{Replicates, test_all};
 pub use mann_whitney::mann_whitney;
-pub(crate) use ranks::{Score, stratified};
 pub use signed_rank::signed_rank;
 pub(crate) use spread::{launch_variance, standard_error};
 
@@ -29,6 +26,19 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// `P(Z <= z)` of the standard normal distribution; 1 if z is not a number because nothing varies.
 pub(crate) fn normal_cdf(z: f64) -> f64 {
     if z.is_nan() { 1.0 } else { Normal::standard().cdf(z) }
+}
+
+/// The one-sided p value of independent tests together: that of the sum of their normal scores (Stouffer).
+///
+/// Every test has the same weight, however many values it has, as in a mean. A p value of 1 is that of values that do not vary,
+/// or all speak against the effect: it has no part. Without others the p value is 1.
+pub(crate) fn combine(p_values: &[f64]) -> f64 {
+    let scores: Vec<f64> = p_values
+        .iter()
+        .filter(|p_value| **p_value < 1.0)
+        .map(|p_value| Normal::standard().inverse_cdf(*p_value))
+        .collect();
+    normal_cdf(scores.iter().sum::<f64>() / (scores.len() as f64).sqrt())
 }
 
 /// Adjusts p values so that accepting all `q <= r` limits the expected share of wrong ones among the accepted to `r`.
@@ -72,6 +82,35 @@ pub fn adjust_cases(cases: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 1/64 and 1/64 have the scores -2.15387.
+    #[test]
+    fn tests_add_up() {
+        let (down, up, nothing) = (1.0 / 64.0, 63.0 / 64.0, 1.0);
+        let reference = normal_cdf(-2.0 * 2.153_874_694_061_456 / 2.0_f64.sqrt());
+        assert!((combine(&[down, nothing, down]) / reference - 1.0).abs() < 1e-9);
+        assert!((combine(&[down, up]) - 0.5).abs() < 1e-9);
+        assert!((combine(&[down]) - down).abs() < 1e-12);
+        assert_eq!((combine(&[]), combine(&[nothing])), (1.0, 1.0));
+    }
+
+    /// All signs that 6 and 7 differences can have, each as likely as any other.
+    #[test]
+    fn the_error_rate_is_kept_in_small_tests() {
+        let sizes = [0.3, 0.7, 1.1, 1.9, 2.3, 4.2, 0.4, 0.5, 1.3, 2.9, 3.1, 3.3, 9.7];
+        let patterns = 1u32 << sizes.len();
+        let p_value = |pattern: u32| {
+            let sign = |place: usize| if pattern >> place & 1 == 0 { -1.0 } else { 1.0 };
+            let signed: Vec<f64> = sizes.iter().enumerate().map(|(place, size)| sign(place) * size).collect();
+            combine(&[signed_rank(&signed[..6]), signed_rank(&signed[6..])])
+        };
+        let p_values: Vec<f64> = (0..patterns).map(p_value).collect();
+        for rate in [0.1, 0.05, 0.01, 0.002] {
+            let share = p_values.iter().filter(|p_value| **p_value <= rate).count() as f64 / f64::from(patterns);
+            assert!(share <= 1.05 * rate, "{share} instead of {rate}");
+            assert!(share >= 0.25 * rate, "{share} instead of {rate}");
+        }
+    }
 
     /// By hand. Within the cases: 0.02 and 0.04, 0.03 and 0.03, 0.5. Cases: 0.02 and 0.03 adjust to 0.045, 0.5 to 0.5.
     /// Two of three are accepted at 0.045, then alternatives up to 0.03, and 0.04 at 0.06.
