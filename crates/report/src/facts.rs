@@ -149,7 +149,7 @@ pub(crate) fn method(findings: &Findings) -> [[String; 2]; 7] {
     let test = match (is_run, criteria.middle) {
         (_, Middle::Mean) => "Student's test on means",
         (true, Middle::Median) => "signed-rank test over visits, at least 6",
-        (false, Middle::Median) => "Mann-Whitney test over launches, at least 6",
+        (false, Middle::Median) => "Student's test over launches, at least 6",
     };
     let untested = if is_run { "the default stays".to_owned() } else { percent(criteria.untested_gain) };
     let stalls = if criteria.accept_stalls { "accepted" } else { "exclude an algorithm" };

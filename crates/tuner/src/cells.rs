@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::criteria::Middle;
-use collrules_record::estimate::{mean, median, medians};
+use collrules_record::estimate::{TestedMean, mean, median, medians};
 use collrules_record::{Candidate, Cell};
+
+use crate::statistics::{LaunchLogs, Replicates, test_all};
 
 /// One timing of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,6 +78,16 @@ impl PointTimings {
         let launches = self.timings.chunk_by(|a, b| a.launch == b.launch);
         let of_launch = |launch: &[Timing]| (launch[0].launch, launch.iter().map(|timing| timing.seconds).collect());
         medians(launches.map(of_launch)).collect()
+    }
+
+    /// The logarithms of [`launch_medians`](Self::launch_medians).
+    pub(crate) fn launch_logs(&self) -> LaunchLogs {
+        self.launch_medians().into_iter().map(|(launch, seconds)| (launch, seconds.ln())).collect()
+    }
+
+    /// The mean log gain over the builtin, from the launches of both, which are no pairs.
+    pub fn test_launches(&self, builtin: &PointTimings) -> Option<TestedMean> {
+        test_all(&[Replicates { cell: None, groups: vec![self.launch_logs(), builtin.launch_logs()] }]).pop()
     }
 
     /// Pairs the timings of this candidate and the builtin that are from the same round.

@@ -43,9 +43,10 @@ pub fn compare(before: Run<'_>, after: Run<'_>) -> Result<RunComparison, TunerEr
     let cells = comparable(before, after, &mut obstacles);
     let (then, now) = (builtin(before), builtin(after));
     let timed = cells.iter().filter_map(|(_, new)| Some((new.cell, now.get(&new.cell)?, then.get(&new.cell)?)));
-    let logs =
-        |series: &PointTimings| series.launch_medians().into_iter().map(|(launch, it)| (launch, it.ln())).collect();
-    let replicates = |(cell, now, then)| Replicates { cell: Some(cell), groups: vec![logs(now), logs(then)] };
+    let replicates = |(cell, now, then): (Cell, &PointTimings, &PointTimings)| Replicates {
+        cell: Some(cell),
+        groups: vec![now.launch_logs(), then.launch_logs()],
+    };
     let launches: Vec<Replicates> = timed.map(replicates).collect();
     let tests = test_all(&launches);
     if !cells.is_empty() && tests.iter().all(|test| test.degrees == 0.0) {

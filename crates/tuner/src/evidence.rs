@@ -11,7 +11,7 @@ use collrules_record::units::Seconds;
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 
 use crate::cells::{CellTimings, PointTimings, TimingPair, log_gains};
-use crate::statistics::{launch_variance, mann_whitney, signed_rank, standard_error};
+use crate::statistics::{launch_variance, signed_rank, standard_error};
 
 /// With fewer visits no one-sided signed-rank test can reach 0.02, and no 95 % interval for the median exists.
 pub const LEAST_VISITS: usize = 6;
@@ -112,10 +112,7 @@ fn against(
     let test = || match means {
         Some(means) => means.p_above(0.0),
         // Each launch of a table times one candidate, so the pairs are not really paired.
-        None if statistic.is_summary() => {
-            let [times, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<_>>());
-            Some(mann_whitney(&times, &reference))
-        }
+        None if statistic.is_summary() => series.test_launches(builtin)?.p_above(0.0),
         None => Some(signed_rank(&visits.iter().map(|log_gain| -log_gain).collect::<Vec<_>>())),
     };
     let p_value = if tested { test() } else { None };

@@ -13,7 +13,7 @@ pub use crate::cells::{CellTimings, PointTimings, Timing, TimingPair, log_gains}
 pub use crate::crossover::{band, crossing};
 pub use crate::evidence::{Basis, JudgedPoint, LEAST_VISITS, weigh, widen};
 pub use crate::neighbours::{GainSite, around};
-pub use crate::statistics::{LaunchLogs, adjust, adjust_cases, common_means, mann_whitney, signed_rank};
+pub use crate::statistics::{LaunchLogs, adjust, adjust_cases, common_means, signed_rank};
 pub use crate::verdict::{JudgedCell, judge, lift_bars};
 pub use crate::view::Competitors;
 

@@ -99,9 +99,8 @@ fn against(
         .map(|(cell, (severities, eliminated))| checked(&cell, &severities, &eliminated, remedies, terms));
     let cells: Vec<CheckedCell> = cells.collect();
     let launches = cells.iter().filter_map(|cell| Some(cell.builtin?.samples)).min();
-    let comparisons = cells.iter().map(|cell| cell.mockups.len()).sum();
     let few_launches = launches.filter(|_| statistic.is_summary());
-    let few_launches = few_launches.and_then(|few| FewLaunches::find(few, comparisons, criteria.error_rate));
+    let few_launches = few_launches.and_then(FewLaunches::find);
     Ok(Checked {
         few_launches,
         format: FORMAT,

@@ -62,29 +62,19 @@ pub struct Checked {
     pub under_rules: Option<UnderRules>,
 }
 
-/// Too few launches of a table for its test to show a single violation among all comparisons.
+/// Too few launches of a table for a test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FewLaunches {
     /// The fewest launches of a cell.
     pub launches: usize,
-    /// The number of launches that can reach it.
+    /// The number of launches that a test needs.
     pub needed: usize,
 }
 
 impl FewLaunches {
-    /// With this many launches of each of two alternatives, chance alone orders them perfectly with probability 1 in
-    /// `C(2n, n)` (Mann and Whitney). The correction for all comparisons requires `error_rate / comparisons`.
-    pub fn find(launches: usize, comparisons: usize, error_rate: f64) -> Option<Self> {
-        let least_p = |count: usize| (1..=count).fold(1.0, |p, k| p * k as f64 / (count + k) as f64);
-        let wanted_p = error_rate / comparisons.max(1) as f64;
-        let shows = |count: &usize| least_p(*count) <= wanted_p * (1.0 + 1e-9);
-        let needed = (LEAST_VISITS..).find(shows).unwrap_or(usize::MAX);
-        (launches < needed).then_some(Self { launches, needed })
-    }
-
-    /// Returns true if no test was possible.
-    pub fn is_untested(&self) -> bool {
-        self.launches < LEAST_VISITS
+    /// Limits of so many launches, if they are too few.
+    pub fn find(launches: usize) -> Option<Self> {
+        (launches < LEAST_VISITS).then_some(Self { launches, needed: LEAST_VISITS })
     }
 }
 
@@ -360,21 +350,5 @@ impl CheckedCell {
     /// The slowdown as a share; 0 without a violation.
     pub fn slowdown(&self) -> f64 {
         self.severity.filter(|_| self.violation.is_some()).map_or(0.0, |severity| severity.point.max(0.0))
-    }
-}
-
-#[cfg(test)]
-mod few_launches_tests {
-    use super::*;
-
-    #[test]
-    fn three_launches_cannot_show_one_violation_among_many() {
-        let few = FewLaunches::find(3, 20, 0.05).expect("too few");
-        // One in C(12, 6) = 924 is below 0.0025, one in C(10, 5) = 252 is not.
-        assert_eq!(few.needed, 6);
-        assert_eq!(FewLaunches::find(10, 20, 0.05), None);
-        // Below six there is no test, however few comparisons there are.
-        assert_eq!(FewLaunches::find(3, 1, 0.05).map(|few| (few.needed, few.is_untested())), Some((6, true)));
-        assert_eq!(FewLaunches::find(6, 1, 0.05), None);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Launches are the unit of replication of times and fits: each launch gives a median or a fit, and these give the
 //! interval. Comparisons use visits, in which candidates take turns (signed-rank test), or the launches of a table, each of
-//! which times one candidate (Mann-Whitney test). Each candidate is tested for being faster than the builtin, and for
+//! which times one candidate (Student's t). Each candidate is tested for being faster than the builtin, and for
 //! being slower. The study asks once for each cell whether any candidate is faster, so at most the error rate of these
 //! cells is expected to be wrong, and of the comparisons in which the candidate is slower. A difference is shown if the
 //! test is significant, every launch agrees, and the interval of the gain, widened by the variance between launches,
@@ -18,7 +18,7 @@ use collrules_record::{Candidate, Cell, Estimate, Placement};
 use collrules_rules::{Collective, Release};
 use collrules_tuner::judging::{
     CellTimings, Competitors, JudgedPoint, LEAST_VISITS, LaunchLogs, PointTimings, TimingPair, adjust, adjust_cases,
-    common_means, log_gains, mann_whitney, signed_rank, weigh, widen,
+    common_means, log_gains, signed_rank, weigh, widen,
 };
 use collrules_tuner::{Observations, TunerError};
 
@@ -183,10 +183,8 @@ fn known_candidates(
 /// on the launches of a table, which are no pairs. None if there are too few.
 fn test(series: &PointTimings, builtin: &PointTimings, statistic: Statistic) -> Option<Sided> {
     if statistic.is_summary() {
-        let [own, reference] = [series, builtin].map(|it| it.launch_medians().into_values().collect::<Vec<f64>>());
-        let is_enough = own.len().min(reference.len()) >= LEAST_VISITS;
-        let test = || Sided { faster: mann_whitney(&own, &reference), slower: mann_whitney(&reference, &own) };
-        return is_enough.then(test);
+        let gain = series.test_launches(builtin).filter(|gain| gain.samples >= LEAST_VISITS)?;
+        return Some(Sided { faster: gain.p_above(0.0)?, slower: gain.p_below(0.0)? });
     }
     let gains = log_gains(&series.pairs(builtin), Middle::Median, TimingPair::visit);
     let gains: Vec<f64> = gains.into_iter().map(|(_, gain)| gain).collect();

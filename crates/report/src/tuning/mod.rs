@@ -282,11 +282,11 @@ mod tests {
             assert!(run.contains(part), "{part} in {run}");
         }
         let table = method_of(Statistic::RankAverage);
-        for part in ["| 0.5 % |", "Mann-Whitney", "| 15 % |"] {
+        for part in ["| 0.5 % |", "Student's", "| 15 % |"] {
             assert!(table.contains(part), "{part} in {table}");
         }
         assert!(table.contains("do not tell if results were checked") && !table.contains("right results"), "{table}");
-        assert!(!run.contains("Mann-Whitney") && !table.contains("signed-rank"), "{run}{table}");
+        assert!(!run.contains("Student's") && !table.contains("signed-rank"), "{run}{table}");
     }
 
     fn cell(why: KeepReason) -> CellFinding {

@@ -7,17 +7,15 @@
 //! | `launches` | how launches differ: tests of pairs of launches, and of launches of two runs |
 //! | `moderation` | variances that borrow from each other |
 //! | `spread` | standard errors of medians, and the variance between launches beyond that between visits |
-//! | `signed_rank`, `mann_whitney` | rank tests, paired and not |
+//! | `signed_rank` | a rank test of pairs |
 
 mod launches;
-mod mann_whitney;
 mod moderation;
 mod signed_rank;
 mod spread;
 
 pub use launches::{LaunchLogs, common_means};
 pub(crate) use launches::{Replicates, test_all};
-pub use mann_whitney::mann_whitney;
 pub use signed_rank::signed_rank;
 pub(crate) use spread::{launch_variance, standard_error};
 

@@ -31,7 +31,7 @@ pub fn signed_rank(differences: &[f64]) -> f64 {
 
 /// Ranks the values, which have to be numbers, from 1, with mean ranks for ties. Returns with them the sum of `t^3 - t` over
 /// groups of `t` equal values: 0 if and only if there are no ties.
-pub(super) fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
+fn ranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0.0; values.len()];

@@ -56,7 +56,7 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
             violations.len(),
         )
     });
-    if !checked.few_launches.is_some_and(|few| few.is_untested()) {
+    if checked.few_launches.is_none() {
         let wrong = percent(checked.criteria.error_rate);
         let wrong = match violations.is_empty() {
             true => String::new(),
@@ -87,17 +87,10 @@ pub(super) fn answer(checked: &Checked) -> Vec<String> {
     sentences
 }
 
-/// Describes the limits of too few launches.
+/// Describes too few launches.
 fn describe_few_launches(few: FewLaunches, suspects: usize) -> String {
-    let (launches, needed) = (counted(few.launches, "launch"), counted(few.needed, "launch"));
-    if few.is_untested() {
-        let suspects = counted(suspects, "suspect");
-        return format!(
-            "{launches} of each are too few for a test: there are only {suspects}. To show a single violation among \
-             so many mock-ups takes {needed} of each."
-        );
-    }
-    format!("With {launches} of each, a single violation can be missed; to show it takes {needed}.")
+    let (launches, suspects) = (counted(few.launches, "launch"), counted(suspects, "suspect"));
+    format!("{launches} of each are too few for a test, which needs {}: there are only {suspects}.", few.needed)
 }
 
 /// Describes the number of undecided cells, and the reasons.
