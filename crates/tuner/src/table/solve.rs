@@ -75,27 +75,26 @@ pub(crate) fn weight(choice: usize) -> u32 {
 pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
     let blocks = problem.blocks.len();
     // For each number of blocks, the best rules of the first ones, with their last span.
-    let mut best: Vec<(SolutionValue, Option<BlockSpan>)> = vec![(None, None); blocks + 1];
-    best[0].0 = Some((0, Cost::NONE));
+    let mut best: Vec<(SolutionValue, Option<BlockSpan>)> = vec![(IMPOSSIBLE, None); blocks + 1];
+    best[0].0 = NO_RULES;
     for first in 0..blocks {
-        let Some((rules, cost)) = best[first].0 else { continue };
+        let (rules, cost) = best[first].0;
         let mut joined = Joined::new();
         let last = if problem.merge { blocks } else { first + 1 };
         for (end, block) in (first + 1..).zip(&problem.blocks[first..last]) {
             join(&mut joined, block, problem.choices);
             // If these blocks have no common rules, adding blocks does not help.
             let Some(((more, extra), choices)) = fewest(problem, &joined) else { break };
-            let value = Some((rules + more, cost.plus(extra)));
-            if better(value, best[end].0) {
+            let value = (rules.saturating_add(more), cost.plus(extra));
+            if value < best[end].0 {
                 best[end] = (value, Some(BlockSpan { first, end, choices }));
             }
         }
     }
-    best[blocks].0?;
     let from = |end: usize| best[end].1.clone();
     let mut spans: Vec<BlockSpan> = std::iter::successors(from(blocks), |span| from(span.first)).collect();
     spans.reverse();
-    Some(spans)
+    (best[blocks].0 < IMPOSSIBLE).then_some(spans)
 }
 
 /// Sums over the cells of some sites: the secondary objective after the number of rules.
@@ -130,19 +129,16 @@ fn join(joined: &mut Joined, block: &[Site], choices: usize) {
     }
 }
 
-/// The value of a solution: fewer rules first, then the smaller cost; none if there is no solution.
-type SolutionValue = Option<(u32, Cost)>;
+/// The value of a solution, the smaller the better: fewer rules first, then the smaller cost.
+type SolutionValue = (u32, Cost);
 
-/// Returns true if the first value is better than the second.
-fn better(one: SolutionValue, other: SolutionValue) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one < other,
-        (one, _) => one.is_some(),
-    }
-}
+const NO_RULES: SolutionValue = (0, Cost::NONE);
+
+/// The value if there is no solution.
+const IMPOSSIBLE: SolutionValue = (u32::MAX, Cost::NONE);
 
 /// The fewest ranges, and then the least cost, with all choices from one class; with the choice at each position.
-fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Choices)> {
+fn fewest(problem: &TableProblem, joined: &Joined) -> Option<(SolutionValue, Choices)> {
     let solutions = problem.classes.iter().filter_map(|class| sweep(joined, class));
     let (value, choices) = solutions.reduce(|best, next| if next.0 < best.0 { next } else { best })?;
     Some((value, joined.keys().copied().zip(choices).collect()))
@@ -152,46 +148,28 @@ fn fewest(problem: &TableProblem, joined: &Joined) -> Option<((u32, Cost), Choic
 ///
 /// Either the previous range continues, or the best of all solutions ends and a new range begins. Both are optimal
 /// parts of an optimal whole (Bellman), since what follows depends on the last choice alone.
-fn sweep(joined: &Joined, class: &[usize]) -> Option<((u32, Cost), Vec<usize>)> {
-    if joined.is_empty() {
-        return Some(((0, Cost::NONE), Vec::new()));
-    }
-    let mut before: Vec<SolutionValue> = Vec::new();
+fn sweep(joined: &Joined, class: &[usize]) -> Option<(SolutionValue, Vec<usize>)> {
+    let mut before = vec![IMPOSSIBLE; class.len()];
+    // The best of all solutions, by its index in the class, the first of equals.
+    let (mut least, mut cheapest) = (0, NO_RULES);
     // For each position and choice, the index in the class of the choice before.
     let mut origins: Vec<usize> = Vec::with_capacity(joined.len() * class.len());
-    for (place, costs) in joined.values().enumerate() {
-        let cheapest = least(&before);
-        let mut now = Vec::with_capacity(class.len());
+    for costs in joined.values() {
         for (own, choice) in class.iter().enumerate() {
-            let weight = weight(*choice);
-            let (mut value, mut origin) = match (cheapest, place) {
-                (_, 0) => (Some((weight, Cost::NONE)), own),
-                (Some(from), _) => (before[from].map(|(rules, cost)| (rules + weight, cost)), from),
-                (None, _) => (None, own),
-            };
-            let stay = before.get(own).copied().flatten();
-            if stay.is_some() && !better(value, stay) {
-                (value, origin) = (stay, own);
-            }
+            let begun = (cheapest.0.saturating_add(weight(*choice)), cheapest.1);
+            let (value, origin) = if begun < before[own] { (begun, least) } else { (before[own], own) };
             let cost = costs[*choice];
-            now.push(value.filter(|_| cost.lost.is_finite()).map(|(rules, sum)| (rules, sum.plus(cost))));
+            before[own] = if cost.lost.is_finite() { (value.0, value.1.plus(cost)) } else { IMPOSSIBLE };
             origins.push(origin);
         }
-        before = now;
+        least = (0..class.len()).reduce(|best, at| if before[at] < before[best] { at } else { best })?;
+        cheapest = before[least];
     }
-    let mut last = least(&before)?;
-    let value = before[last]?;
     let mut taken = Vec::with_capacity(joined.len());
     for origins in origins.chunks(class.len()).rev() {
-        taken.push(class[last]);
-        last = origins[last];
+        taken.push(class[least]);
+        least = origins[least];
     }
     taken.reverse();
-    Some((value, taken))
-}
-
-/// Index of the best value, the first of equals; none if there is no solution.
-fn least(values: &[SolutionValue]) -> Option<usize> {
-    let best = (0..values.len()).reduce(|best, at| if better(values[at], values[best]) { at } else { best });
-    best.filter(|best| values[*best].is_some())
+    (cheapest.0 < u32::MAX).then_some((cheapest, taken))
 }
