@@ -110,9 +110,7 @@ impl<B: ArmLauncher> Search<'_, B> {
         'rounds: for _ in 0..ROUNDS {
             let working = combinations.iter().filter(|settings| !self.found.failed.contains(*settings));
             let working: Vec<Settings> = working.cloned().collect();
-            // Blocks of the same size, since a turn of the default takes as long as one of a combination.
-            let blocks = working.len().div_ceil(at_once).max(1);
-            for others in working.chunks(working.len().div_ceil(blocks).max(1)) {
+            for others in working.chunks(at_once) {
                 let base = Some(&reference).filter(|reference| !reference.is_empty());
                 let together: Vec<Settings> = base.into_iter().chain(others).cloned().collect();
                 let number = (self.found.blocks.len() - first) as u32;
@@ -198,19 +196,14 @@ impl<B: ArmLauncher> Search<'_, B> {
     /// down; the next best, since single launches do not rank combinations that are alike; and the fastest one, from which a
     /// program may gain. Without time for a foldover, also the combination of the values that are faster alone.
     fn finalists(&self) -> Vec<Settings> {
-        let mut finalists = self.best(1);
+        let ranked = self.best(AT_ONCE);
+        let mut finalists: Vec<Settings> = ranked.first().cloned().into_iter().collect();
         let best = finalists.first().cloned().unwrap_or_default();
         let without =
             |name: &String| -> Settings { best.clone().into_iter().filter(|(other, _)| other != name).collect() };
-        // Single launches show losses that are none, so that these need not do without any.
-        let gains = |settings: &Settings| self.gain(settings).is_none_or(|gain| gain > LEAST_GAIN);
-        let rest = best.keys().map(without).filter(|settings| !settings.is_empty() && gains(settings));
-        let rest: Vec<Settings> = rest.collect();
-        let mut next = self.best(AT_ONCE).into_iter().filter(|settings| *settings != best && !rest.contains(settings));
+        let rest = best.keys().map(without).filter(|settings| !settings.is_empty());
         let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.is_tried(base));
-        let ranked = rest.iter().cloned().chain(next.next()).chain(self.fastest()).chain(next);
-        let candidates = untried.into_iter().chain(ranked);
-        for settings in candidates {
+        for settings in untried.into_iter().chain(rest).chain(self.fastest()).chain(ranked) {
             if finalists.len() < AT_ONCE && !finalists.contains(&settings) {
                 finalists.push(settings);
             }
