@@ -18,7 +18,8 @@ use crate::switch::{HanSwitch, Switch};
 /// Times every length and reports a line for each.
 pub(crate) fn run(control: &Control, tools: &Tools, benchmark: &Benchmark) -> Result<(), WorkerError> {
     // Ranks outside of the communicator sleep until the job ends.
-    let Some(base) = communicators::first(control, benchmark.ranks)? else { return Ok(()) };
+    let members: Vec<u32> = (0..benchmark.ranks.0).collect();
+    let Some(base) = communicators::among(control, &members)? else { return Ok(()) };
     let make = || communicators::duplicate_for(&base, benchmark.candidate, &benchmark.without);
     let comm = match benchmark.candidate {
         Candidate::Tuned(_) => Switch::new(tools, benchmark.collective)?.with(benchmark.candidate, make)??,

@@ -64,15 +64,15 @@ pub(crate) fn duplicate_for(
     }
 }
 
-/// The first `ranks` ranks of the job as a communicator; none on other ranks.
-pub(crate) fn first(control: &Control, ranks: Ranks) -> Result<Option<SimpleCommunicator>, WorkerError> {
-    if ranks.0 > control.ranks() {
-        return Err(WorkerError::TooFewRanks { has: control.ranks(), wants: ranks.0 });
+/// These ranks of the job, in ascending order, as a communicator; none on other ranks.
+pub(crate) fn among(control: &Control, ranks: &[u32]) -> Result<Option<SimpleCommunicator>, WorkerError> {
+    if let Some(beyond) = ranks.last().filter(|last| **last >= control.ranks()) {
+        return Err(WorkerError::TooFewRanks { has: control.ranks(), wants: beyond + 1 });
     }
-    if control.rank() >= ranks.0 {
+    if !ranks.contains(&control.rank()) {
         return Ok(None);
     }
-    let members: Vec<Rank> = (0..ranks.0 as Rank).collect();
+    let members: Vec<Rank> = ranks.iter().map(|rank| *rank as Rank).collect();
     // Only members create it: the other ranks continue to sleep.
     Ok(control.world().split_by_subgroup(&control.world().group().include(&members)))
 }
@@ -83,7 +83,7 @@ struct CachedCommunicator {
     used: u64,
 }
 
-/// The existing communicators: one per communicator size for synchronising, and a limited number for candidates.
+/// The existing communicators: one for each set of ranks that take part, for synchronising, and a limited number for candidates.
 ///
 /// The least recently used one is freed first. Creating and freeing are collective: all members of a communicator size
 /// see its cells in one order, so each size has its own limit and order.
@@ -94,13 +94,11 @@ pub(crate) struct Communicators<'a> {
     plan: &'a LaunchPlan,
     /// Maximum number of communicators per communicator size, unless a single cell needs more.
     most_per_size: usize,
-    bases: BTreeMap<Ranks, SimpleCommunicator>,
+    bases: BTreeMap<Vec<u32>, SimpleCommunicator>,
     /// Communicators of nodes and lanes for mock-ups: created once per size, as in a program.
     parts: BTreeMap<Ranks, Rc<Parts>>,
     /// Communicators of candidates.
     candidates: BTreeMap<Ranks, BTreeMap<(Collective, Candidate), CachedCommunicator>>,
-    /// Communicators for patterns, by the ranks that take part in any cast.
-    participants: BTreeMap<Vec<u32>, SimpleCommunicator>,
     /// Number of uses so far.
     turn: u64,
     made: u64,
@@ -124,19 +122,28 @@ impl<'a> Communicators<'a> {
             bases: BTreeMap::new(),
             parts: BTreeMap::new(),
             candidates: BTreeMap::new(),
-            participants: BTreeMap::new(),
             turn: 0,
             made: 0,
             most: 0,
         }
     }
 
-    /// Creates the communicators of a visit on a member of the cell: one for synchronising, and one per candidate.
-    pub(crate) fn prepare(&mut self, cell: Cell, candidates: &[Candidate]) -> Result<(), WorkerError> {
-        if let Entry::Vacant(vacant) = self.bases.entry(cell.ranks) {
-            vacant.insert(first(self.control, cell.ranks)?.expect("only members prepare"));
+    /// Creates the communicator of the ranks that take part, in ascending order, on one of them.
+    pub(crate) fn prepare_base(&mut self, participants: &[u32]) -> Result<(), WorkerError> {
+        if !self.bases.contains_key(participants) {
+            let comm = among(self.control, participants)?.expect("only members prepare");
+            self.bases.insert(participants.to_vec(), comm);
         }
-        let base = &self.bases[&cell.ranks];
+        Ok(())
+    }
+
+    /// Creates the communicators of a cell's candidates, on a member of its base.
+    pub(crate) fn prepare(
+        &mut self,
+        (base, cell): (&[u32], Cell),
+        candidates: &[Candidate],
+    ) -> Result<(), WorkerError> {
+        let base = &self.bases[base];
         if candidates.iter().any(|candidate| matches!(candidate, Candidate::Mockup(mockup) if mockup.needs_nodes()))
             && let Some(even) = self.plan.placement.even(cell.ranks)
             && let Entry::Vacant(vacant) = self.parts.entry(cell.ranks)
@@ -185,34 +192,15 @@ impl<'a> Communicators<'a> {
         Ok(())
     }
 
-    /// Creates the communicator of all ranks that take part in a pattern, in ascending order.
-    pub(crate) fn prepare_participants(&mut self, participants: &[u32]) -> Result<(), WorkerError> {
-        if let Some(beyond) = participants.last().copied().filter(|last| *last >= self.control.ranks()) {
-            return Err(WorkerError::TooFewRanks { has: self.control.ranks(), wants: beyond + 1 });
-        }
-        if !self.participants.contains_key(participants) {
-            let members: Vec<Rank> = participants.iter().map(|rank| *rank as Rank).collect();
-            let world = self.control.world();
-            let comm = world.split_by_subgroup(&world.group().include(&members)).expect("only members prepare");
-            ffi::return_errors(&comm);
-            self.participants.insert(participants.to_vec(), comm);
-        }
-        Ok(())
-    }
-
-    /// Communicator for the messages of a pattern, and for synchronising its ranks.
-    pub(crate) fn participants(&self, participants: &[u32]) -> &SimpleCommunicator {
-        &self.participants[participants]
-    }
-
     /// Returns the number of communicators created for candidates, and the maximum that existed at a time.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.made, self.most as u64)
     }
 
-    /// Communicator for synchronising and for collecting results, unaffected by candidates.
-    pub(crate) fn base(&self, cell: Cell) -> &SimpleCommunicator {
-        &self.bases[&cell.ranks]
+    /// Communicator of the ranks that take part: for synchronising and for collecting results, unaffected by candidates, and
+    /// for the messages of patterns.
+    pub(crate) fn base(&self, participants: &[u32]) -> &SimpleCommunicator {
+        &self.bases[participants]
     }
 
     /// Communicators for calls on nodes and lanes; none if no mock-up makes such calls.

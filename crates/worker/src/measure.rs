@@ -241,18 +241,14 @@ impl<'a> Member<'a> {
 
     /// Creates the communicators for these places of a subject; false on ranks that take no part in it.
     fn prepare(&mut self, index: usize, places: &[usize]) -> Result<bool, WorkerError> {
-        if let Some(LaunchCell { cell, candidates, .. }) = self.plan.cells.get(index) {
-            let takes_part = self.rank < cell.ranks.0;
-            if takes_part {
-                let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
-                self.communicators.prepare(*cell, &candidates)?;
-            }
-            return Ok(takes_part);
-        }
-        let participants = subject::participants(self.plan.pattern(index));
+        let participants = subject::participants(self.plan, index);
         let takes_part = participants.contains(&self.rank);
         if takes_part {
-            self.communicators.prepare_participants(&participants)?;
+            self.communicators.prepare_base(&participants)?;
+        }
+        if let Some(LaunchCell { cell, candidates, .. }) = self.plan.cells.get(index).filter(|_| takes_part) {
+            let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
+            self.communicators.prepare((&participants, *cell), &candidates)?;
         }
         Ok(takes_part)
     }

@@ -38,7 +38,8 @@ pub(crate) fn run(
     let mut outcomes = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter().enumerate() {
         if let Entry::Vacant(vacant) = comms.entry(call.ranks) {
-            vacant.insert(communicators::first(control, call.ranks)?);
+            let members: Vec<u32> = (0..call.ranks.0).collect();
+            vacant.insert(communicators::among(control, &members)?);
         }
         let Some(Some(base)) = comms.get(&call.ranks) else { continue };
         report(control, &WorkerEvent::Calling { call: place });

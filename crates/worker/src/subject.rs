@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use collrules_record::plan::PatternPlan;
 use collrules_record::{Candidate, Cast, Cell, Pattern, Subject};
 use collrules_runner::launch::{LaunchCell, LaunchPlan};
 use mpi::topology::SimpleCommunicator;
@@ -11,7 +10,7 @@ use mpi::topology::SimpleCommunicator;
 use crate::communicators::Communicators;
 use crate::error::WorkerError;
 use crate::faults::{Faults, Phase};
-use crate::ffi::{CallResult, MpiErrorClass, Tools, ToolsError};
+use crate::ffi::{self, CallResult, MpiErrorClass, Tools, ToolsError};
 use crate::operation::{BufferSource, CellOperation, PatternBuffers};
 use crate::switch::HanSwitch;
 
@@ -35,10 +34,27 @@ struct CandidateCall<'a> {
     comm: &'a SimpleCommunicator,
 }
 
-/// The ranks that take part in a pattern: all of its casts, and rank 0, which collects the times.
-pub(crate) fn participants(planned: &PatternPlan) -> Vec<u32> {
-    let ranks = planned.casts.iter().flat_map(|cast| cast.ranks().iter().copied());
+/// The ranks that take part in a subject of a plan: in a pattern all of its casts, and rank 0, which collects the times.
+pub(crate) fn participants(plan: &LaunchPlan, index: usize) -> Vec<u32> {
+    if let Some(planned) = plan.cells.get(index) {
+        return (0..planned.cell.ranks.0).collect();
+    }
+    let ranks = plan.pattern(index).casts.iter().flat_map(|cast| cast.ranks().iter().copied());
     ranks.chain([0]).collect::<BTreeSet<u32>>().into_iter().collect()
+}
+
+/// Prepares the part of a rank in casts of a pattern.
+fn prepare_pattern<'a>(
+    pattern: Pattern,
+    casts: Vec<&'a Cast>,
+    rank: u32,
+    participants: &[u32],
+) -> Result<Turns<'a>, WorkerError> {
+    let place_of = |rank: u32| participants.partition_point(|other| *other < rank) as u32;
+    let buffers = PatternBuffers::new(pattern, &casts, rank, &place_of);
+    let buffers = buffers.map_err(|cause| WorkerError::TooLarge { call: pattern.to_string(), cause })?;
+    let buffers = buffers.ok_or(WorkerError::NoPatternProgram { pattern })?;
+    Ok(Turns::Pattern { pattern, buffers, casts })
 }
 
 impl<'a> PreparedSubject<'a> {
@@ -51,16 +67,20 @@ impl<'a> PreparedSubject<'a> {
         places: &[usize],
         (rank, supply): (u32, &BufferSource),
     ) -> Result<Self, WorkerError> {
+        let participants = participants(plan, index);
+        let base = communicators.base(&participants);
         let Some(LaunchCell { cell, candidates, .. }) = plan.cells.get(index) else {
             let planned = plan.pattern(index);
-            let casts = places.iter().map(|place| &planned.casts[*place]).collect();
-            return Self::of_pattern(communicators, planned, casts, rank);
+            let casts: Vec<&Cast> = places.iter().map(|place| &planned.casts[*place]).collect();
+            let turns = prepare_pattern(planned.pattern, casts, rank, &participants)?;
+            ffi::return_errors(base);
+            return Ok(Self { base, subject: Subject::Pattern(planned.pattern), turns });
         };
         let cell = *cell;
         let candidates: Vec<Candidate> = places.iter().map(|place| candidates[*place]).collect();
         let other_root = plan.placement.other_root(cell.ranks);
         let arguments = plan.condition(index).change(plan.arguments, cell.collective, other_root);
-        let (base, parts) = (communicators.base(cell), communicators.parts(cell));
+        let parts = communicators.parts(cell);
         let operation = Box::new(CellOperation::new(cell, base, &candidates, parts, (arguments, supply))?);
         let call = |candidate: Candidate| CandidateCall {
             candidate,
@@ -69,21 +89,6 @@ impl<'a> PreparedSubject<'a> {
         };
         let calls = candidates.into_iter().map(call).collect();
         Ok(Self { base, subject: Subject::Cell(cell), turns: Turns::Calls { cell, operation, calls } })
-    }
-
-    fn of_pattern(
-        communicators: &'a Communicators<'_>,
-        planned: &'a PatternPlan,
-        casts: Vec<&'a Cast>,
-        rank: u32,
-    ) -> Result<Self, WorkerError> {
-        let (pattern, participants) = (planned.pattern, participants(planned));
-        let place_of = |rank: u32| participants.partition_point(|other| *other < rank) as u32;
-        let buffers = PatternBuffers::new(pattern, &casts, rank, &place_of);
-        let buffers = buffers.map_err(|cause| WorkerError::TooLarge { call: pattern.to_string(), cause })?;
-        let buffers = buffers.ok_or(WorkerError::NoPatternProgram { pattern })?;
-        let comm = communicators.participants(&participants);
-        Ok(Self { base: comm, subject: Subject::Pattern(pattern), turns: Turns::Pattern { pattern, buffers, casts } })
     }
 
     /// Returns the name of the candidate or cast at this place, for messages.

@@ -29,15 +29,17 @@ pub(crate) fn run(control: &Control, tools: &Tools, plan: &LaunchPlan) -> Result
     let mut communicators = Communicators::new(control, Some(tools), plan);
     for (place, planned) in plan.cells.iter().enumerate() {
         let cell = planned.cell;
-        if control.rank() >= cell.ranks.0 {
+        let participants: Vec<u32> = (0..cell.ranks.0).collect();
+        if !participants.contains(&control.rank()) {
             continue;
         }
+        communicators.prepare_base(&participants)?;
         // A choice that MPI_T cannot set fails on all members.
-        if let Err(error) = communicators.prepare(cell, &planned.candidates) {
+        if let Err(error) = communicators.prepare((&participants, cell), &planned.candidates) {
             report(control, &WorkerEvent::Uncounted { cell: place, why: error.to_string() });
             continue;
         }
-        let base = communicators.base(cell);
+        let base = communicators.base(&participants);
         let (parts, supply) = (communicators.parts(cell), (plan.arguments, &BufferSource::Reused));
         let mut operation = CellOperation::new(cell, base, &planned.candidates, parts, supply)?;
         let han_switch = HanSwitch::new(Some(tools), cell.collective, &planned.candidates)?;
