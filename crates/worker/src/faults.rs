@@ -8,7 +8,6 @@
 use std::thread;
 use std::time::Duration;
 
-use collrules_record::{Candidate, Cast, Cell, Pattern};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
@@ -66,21 +65,10 @@ impl Faults {
         Ok(Self(faults))
     }
 
-    /// Fails if a fault is meant for this call; returns true if its result should be treated as wrong.
-    pub(crate) fn strike(&self, phase: Phase, rank: u32, cell: Cell, candidate: Candidate) -> bool {
-        // Without faults the cost is one check of an empty list.
-        !self.0.is_empty() && self.strike_at(phase, rank, &words_of(cell, candidate))
-    }
-
-    /// Like [`Self::strike`], for a cast of a pattern, named as in the samples.
-    pub(crate) fn strike_pattern(&self, phase: Phase, rank: u32, pattern: Pattern, cast: &Cast) -> bool {
-        let Pattern { shape, ranks, bytes } = pattern;
-        let words = [format!("{}{shape}", Pattern::MARK), ranks.0.to_string(), bytes.0.to_string(), cast.to_string()];
-        self.strike_at(phase, rank, &words)
-    }
-
-    fn strike_at(&self, phase: Phase, rank: u32, words: &[String; 4]) -> bool {
-        let is_meant = |fault: &&InjectedFault| rank == RANK && fault.phase == phase && fault.hits(words);
+    /// Fails if a fault is meant for this call; returns true if its result should be treated as wrong. `words` are the four that
+    /// name the call in the samples.
+    pub(crate) fn strike(&self, phase: Phase, rank: u32, words: impl Fn() -> [String; 4]) -> bool {
+        let is_meant = |fault: &&InjectedFault| rank == RANK && fault.phase == phase && fault.hits(&words());
         let Some(fault) = self.0.iter().find(is_meant) else { return false };
         match fault.kind {
             InjectedFaultKind::Crash => std::process::abort(),
@@ -105,17 +93,12 @@ impl Faults {
     }
 
     /// The call of a mock-up that all ranks omit in its check: if only one did, the others would wait for it.
-    pub(crate) fn skipped(&self, cell: Cell, candidate: Candidate) -> Option<usize> {
-        let words = || words_of(cell, candidate);
+    pub(crate) fn skipped(&self, words: impl Fn() -> [String; 4]) -> Option<usize> {
         self.0.iter().filter(|fault| fault.hits(&words())).find_map(|fault| match fault.kind {
             InjectedFaultKind::Skip(call) => Some(call),
             _ => None,
         })
     }
-}
-
-fn words_of(cell: Cell, candidate: Candidate) -> [String; 4] {
-    [cell.collective.to_string(), cell.ranks.0.to_string(), cell.bytes.0.to_string(), candidate.to_string()]
 }
 
 impl InjectedFault {
@@ -143,22 +126,19 @@ fn parse_word<'de, T: Deserialize<'de>>(word: &'de str) -> Result<T, String> {
 
 #[cfg(test)]
 mod tests {
-    use collrules_record::units::{Bytes, Ranks};
-    use collrules_rules::{Choice, Collective};
-
     use super::*;
 
     #[test]
     fn faults_strike_where_they_are_meant_to() {
         let arguments = ["--fault", "wrong check bcast 4 * tuned:3/0/0/0"].map(str::to_owned);
         let faults = Faults::of_arguments(arguments.into_iter()).expect("reads");
-        let cell = Cell { collective: Collective::Bcast, ranks: Ranks(4), bytes: Bytes(64) };
-        let third = Candidate::Tuned(Choice::plain(3));
-        assert!(faults.strike(Phase::Check, RANK, cell, third));
-        assert!(!faults.strike(Phase::Time, RANK, cell, third));
-        assert!(!faults.strike(Phase::Check, 0, cell, third));
-        assert!(!faults.strike(Phase::Check, RANK, cell, Candidate::Builtin));
-        assert!(!faults.strike(Phase::Check, RANK, Cell { ranks: Ranks(2), ..cell }, third));
+        let call = |ranks: &str, candidate: &str| ["bcast", ranks, "64", candidate].map(str::to_owned);
+        let third = || call("4", "tuned:3/0/0/0");
+        assert!(faults.strike(Phase::Check, RANK, third));
+        assert!(!faults.strike(Phase::Time, RANK, third));
+        assert!(!faults.strike(Phase::Check, 0, third));
+        assert!(!faults.strike(Phase::Check, RANK, || call("4", "builtin")));
+        assert!(!faults.strike(Phase::Check, RANK, || call("2", "tuned:3/0/0/0")));
         assert_eq!(Faults::of_arguments(std::iter::empty()), Ok(Faults::default()));
         for bad in [&["--fault"][..], &["x", "y"], &["--fault", "crash now bcast 4 * builtin"]] {
             assert!(Faults::of_arguments(bad.iter().map(|word| (*word).to_owned())).is_err(), "{bad:?}");

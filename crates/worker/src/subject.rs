@@ -120,10 +120,10 @@ impl<'a> PreparedSubject<'a> {
 
     /// Calls it with known data; returns true if this rank has the right result.
     pub(crate) fn checked_call(&mut self, place: usize, salt: u64, faults: &Faults) -> Result<bool, MpiErrorClass> {
+        let skipped = faults.skipped(|| self.words(place));
         match &mut self.turns {
-            Turns::Calls { cell, operation, calls } => {
-                let CandidateCall { candidate, program, comm } = calls[place];
-                operation.checked_call(comm, program, salt, faults.skipped(*cell, candidate))
+            Turns::Calls { operation, calls, .. } => {
+                operation.checked_call(calls[place].comm, calls[place].program, salt, skipped)
             }
             Turns::Pattern { buffers, .. } => buffers.checked_call(place, self.base, salt),
         }
@@ -142,10 +142,20 @@ impl<'a> PreparedSubject<'a> {
 
     /// Fails if a fault is meant for this call; returns true if its result should be treated as wrong.
     pub(crate) fn strike(&self, faults: &Faults, phase: Phase, rank: u32, place: usize) -> bool {
-        match &self.turns {
-            Turns::Calls { cell, calls, .. } => faults.strike(phase, rank, *cell, calls[place].candidate),
-            Turns::Pattern { pattern, casts, .. } => faults.strike_pattern(phase, rank, *pattern, casts[place]),
-        }
+        faults.strike(phase, rank, || self.words(place))
+    }
+
+    /// What names the call at this place in the samples: collective, ranks, bytes, and candidate or cast.
+    fn words(&self, place: usize) -> [String; 4] {
+        let (kind, ranks, bytes) = match self.subject {
+            Subject::Cell(Cell { collective, ranks, bytes }) => (collective.to_string(), ranks, bytes),
+            Subject::Pattern(Pattern { shape, ranks, bytes }) => (format!("{}{shape}", Pattern::MARK), ranks, bytes),
+        };
+        let called = match &self.turns {
+            Turns::Calls { calls, .. } => calls[place].candidate.to_string(),
+            Turns::Pattern { casts, .. } => casts[place].to_string(),
+        };
+        [kind, ranks.0.to_string(), bytes.0.to_string(), called]
     }
 
     /// Returns true if the time of this rank of the job is included in the timing.
