@@ -299,7 +299,7 @@ impl<'a> Member<'a> {
         }
         let default = places.iter().position(|place| planned.candidates[*place] == Candidate::Builtin);
         let mut taken = Vec::new();
-        self.round(prepared, &[default.unwrap_or(0); LATENESS_WARMUP + LATENESS_CALLS], None, &mut taken)?;
+        self.round(prepared, &[default.unwrap_or(0); LATENESS_WARMUP + LATENESS_CALLS], &[], &mut taken)?;
         let mut calls: Vec<f64> = taken[LATENESS_WARMUP..].iter().map(|turn| turn.seconds).collect();
         let usual = over_ranks(prepared.base, median(&mut calls).unwrap_or_default(), SystemOperation::max());
         let lateness = nanoseconds(Seconds(condition.lateness_factor() * usual));
@@ -334,12 +334,6 @@ impl<'a> Member<'a> {
             Arrival::Profile => of_profile[rng.random_range(0..of_profile.len())].clone(),
         };
         Ok((0..rounds).map(delays).collect())
-    }
-
-    /// The delays of this rank; none if ranks arrive together.
-    fn own_delays(&self, delays: &[Vec<i64>]) -> Option<Vec<i64>> {
-        let own = delays.iter().map(|delays| delays.get(self.rank as usize).copied().unwrap_or_default());
-        (!delays.is_empty()).then(|| own.collect())
     }
 
     /// By how many nanoseconds each rank was late for calls like those of a subject in a profile, without long gaps; nothing if
@@ -401,7 +395,7 @@ impl<'a> Member<'a> {
         // Checking takes longer than calling. If it was quick, a round of calls gives their cost.
         if round_cost < LONG_CHECK {
             let start = now();
-            self.round(&mut prepared, &passed, None, &mut Vec::new())?;
+            self.round(&mut prepared, &passed, &[], &mut Vec::new())?;
             round_cost = seconds(now() - start);
         }
         if !passed.is_empty() {
@@ -421,40 +415,35 @@ impl<'a> Member<'a> {
         let base = prepared.base;
         let lead = lead.map(|lead| lead.max(visit.warmup) as usize);
         let rounds = lead.unwrap_or(visit.warmup as usize) + visit.rounds as usize;
-        let asked = self.draw_delays(&mut prepared, visit, rounds)?;
-        let delays = self.own_delays(&asked);
-        let (has_late, delays) = (delays.is_some(), delays.as_deref());
+        let delays = self.draw_delays(&mut prepared, visit, rounds)?;
         let width = candidates.len();
         let mut order: Vec<usize> = (0..width).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         // One stream for all ranks, different for every visit.
         rng.set_stream((visit.cell as u64) << 32 | u64::from(visit.visit));
-        let mut mine = vec![0.0; visit.rounds as usize * width];
-        let mut entries = vec![0; mine.len()];
+        let mut timed = vec![CallTiming::default(); visit.rounds as usize * width];
         let mut taken = Vec::with_capacity(width);
         let (before, mut missed) = (self.counts.calls, 0);
         let mut given_up = BTreeSet::new();
         if let Some(lead) = lead {
             order.shuffle(&mut rng);
-            self.counts.calls += self.trains(&mut prepared, (&order, lead, delays), (&mut mine, &mut entries))?;
+            self.counts.calls += self.trains(&mut prepared, (&order, lead, &delays), &mut timed)?;
         }
         let in_turns = if lead.is_none() { visit.warmup + visit.rounds } else { 0 };
         for round in 0..in_turns {
             order.shuffle(&mut rng);
-            let timed = round.checked_sub(visit.warmup).map(|round| round as usize);
+            let place_of_round = round.checked_sub(visit.warmup).map(|round| round as usize);
             // First all calls, then at once those for which a rank was late, since calls are compared within a round.
             let mut todo = order.clone();
             for repeat in 0..=MOST_REPEATS {
                 taken.clear();
-                let delays = delays.map(|delays| vec![delays[round as usize]; todo.len()]);
-                self.round(&mut prepared, &todo, delays.as_deref(), &mut taken)?;
+                let delays =
+                    delays.get(round as usize).map_or_else(Vec::new, |delays| vec![delays.clone(); todo.len()]);
+                self.round(&mut prepared, &todo, &delays, &mut taken)?;
                 self.counts.calls += todo.len() as u64;
                 self.counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
-                let Some(round) = timed else { break };
-                for (place, turn) in todo.iter().zip(&taken) {
-                    mine[round * width + place] = turn.seconds;
-                    entries[round * width + place] = turn.at;
-                }
+                let Some(round) = place_of_round else { break };
+                todo.iter().zip(&taken).for_each(|(place, turn)| timed[round * width + place] = *turn);
                 let lateness = self.lateness_of(base, &taken);
                 self.counts.late += lateness.iter().map(|late| late.ranks()).sum::<u64>();
                 missed += lateness.iter().map(|late| late.missed()).sum::<u64>();
@@ -468,10 +457,9 @@ impl<'a> Member<'a> {
             }
         }
         self.counts.given_up += given_up.len() as u64;
-        let timings = self.reduced(&prepared, width, (&mine, has_late.then_some(&entries[..])));
-        if has_late && visit.visit == 0 {
-            let timed = &asked[rounds - visit.rounds as usize..];
-            self.arrivals = self.arrivals(&prepared, &entries, timed);
+        let timings = self.reduced(&prepared, width, &timed, !delays.is_empty());
+        if !delays.is_empty() && visit.visit == 0 {
+            self.arrivals = self.arrivals(&prepared, &timed, &delays[rounds - visit.rounds as usize..]);
         }
         self.synchroniser.learn(missed, self.counts.calls - before);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
@@ -489,16 +477,14 @@ impl<'a> Member<'a> {
         let base = prepared.base;
         let all = (warmup + calls) as usize;
         let visit = Visit { cell: subject, visit: number, warmup, rounds: calls, candidates: vec![place] };
-        let delays = self.own_delays(&self.draw_delays(&mut prepared, &visit, all)?);
+        let delays = self.draw_delays(&mut prepared, &visit, all)?;
         let mut taken = Vec::with_capacity(all);
         let began = now();
-        self.round(&mut prepared, &vec![0; all], delays.as_deref(), &mut taken)?;
+        self.round(&mut prepared, &vec![0; all], &delays, &mut taken)?;
         let duration = seconds(now() - began);
         self.counts.calls += all as u64;
         let timed = taken.split_off(warmup as usize);
-        let mine: Vec<f64> = timed.iter().map(|turn| turn.seconds).collect();
-        let entries: Vec<i64> = timed.iter().map(|turn| turn.at).collect();
-        let slowest = self.slowest(&prepared, 1, (&mine, delays.map(|_| &entries[..])));
+        let slowest = self.slowest(&prepared, 1, &timed, !delays.is_empty());
         let lateness = self.lateness_of(base, &timed);
         drop(prepared);
         self.counts.late += lateness.iter().map(|late| late.ranks()).sum::<u64>();
@@ -525,27 +511,25 @@ impl<'a> Member<'a> {
     fn trains(
         &self,
         prepared: &mut PreparedSubject<'_>,
-        (order, lead, delays): (&[usize], usize, Option<&[i64]>),
-        (mine, entries): (&mut [f64], &mut [i64]),
+        (order, lead, delays): (&[usize], usize, &[Vec<i64>]),
+        timed: &mut [CallTiming],
     ) -> Result<u64, WorkerError> {
         let (width, mut taken) = (order.len(), Vec::new());
-        let rounds = mine.len() / width;
+        let rounds = timed.len() / width;
         for place in order {
             taken.clear();
             self.round(prepared, &vec![*place; lead + rounds], delays, &mut taken)?;
-            for (round, turn) in taken[lead..].iter().enumerate() {
-                mine[round * width + place] = turn.seconds;
-                entries[round * width + place] = turn.at;
-            }
+            taken[lead..].iter().enumerate().for_each(|(round, turn)| timed[round * width + place] = *turn);
         }
         Ok((width * (lead + rounds)) as u64)
     }
 
     /// Entries into the calls of a visit for which ranks were to be late by these times in each round, on rank 0.
-    fn arrivals(&self, prepared: &PreparedSubject<'_>, entries: &[i64], asked: &[Vec<i64>]) -> Option<Arrivals> {
+    fn arrivals(&self, prepared: &PreparedSubject<'_>, timed: &[CallTiming], asked: &[Vec<i64>]) -> Option<Arrivals> {
         let Subject::Cell(cell) = prepared.subject else { return None };
-        let first = reduce_calls(prepared.base, entries, SystemOperation::min());
-        let last = reduce_calls(prepared.base, entries, SystemOperation::max());
+        let entries: Vec<i64> = timed.iter().map(|turn| turn.at).collect();
+        let first = reduce_calls(prepared.base, &entries, SystemOperation::min());
+        let last = reduce_calls(prepared.base, &entries, SystemOperation::max());
         let spread = |call: usize| last[call] - first[call];
         let mut calls: Vec<usize> = (0..entries.len()).collect();
         calls.sort_by_key(|call| spread(*call));
@@ -563,34 +547,32 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Maximum, minimum and mean over the timed ranks. With entries, the maximum is the time from the last
-    /// entry into the call to its last end, and the others are times from each rank's own entry.
+    /// Maximum, minimum and mean over the timed ranks. If ranks are late, the maximum is the time from the last entry into the
+    /// call to its last end, and the others are times from each rank's own entry.
     fn reduced(
         &self,
         prepared: &PreparedSubject<'_>,
         width: usize,
-        (mine, entries): (&[f64], Option<&[i64]>),
+        timed: &[CallTiming],
+        has_late: bool,
     ) -> Vec<RankTimes> {
-        let max = self.slowest(prepared, width, (mine, entries));
-        let min = self.reduce_times(prepared, width, mine, (f64::INFINITY, SystemOperation::min()));
-        let sum = self.reduce_times(prepared, width, mine, (0.0, SystemOperation::sum()));
+        let mine: Vec<f64> = timed.iter().map(|turn| turn.seconds).collect();
+        let max = self.slowest(prepared, width, timed, has_late);
+        let min = self.reduce_times(prepared, width, &mine, (f64::INFINITY, SystemOperation::min()));
+        let sum = self.reduce_times(prepared, width, &mine, (0.0, SystemOperation::sum()));
         (0..mine.len()).map(|at| [max[at], min[at], sum[at] / prepared.timed(at % width) as f64]).collect()
     }
 
-    /// The time of the slowest rank in each call. With entries, it counts from the last entry into the call.
-    fn slowest(
-        &self,
-        prepared: &PreparedSubject<'_>,
-        width: usize,
-        (mine, entries): (&[f64], Option<&[i64]>),
-    ) -> Vec<f64> {
-        let from_last = entries.map(|entries| {
-            let last = reduce_calls(prepared.base, entries, SystemOperation::max());
-            let ends = mine.iter().zip(entries.iter().zip(last));
-            ends.map(|(mine, (entry, last))| mine - seconds(last - entry)).collect::<Vec<f64>>()
-        });
-        let mine = from_last.as_deref().unwrap_or(mine);
-        self.reduce_times(prepared, width, mine, (f64::NEG_INFINITY, SystemOperation::max()))
+    /// The time of the slowest rank in each call, from the last entry into the call if ranks are late.
+    fn slowest(&self, prepared: &PreparedSubject<'_>, width: usize, timed: &[CallTiming], has_late: bool) -> Vec<f64> {
+        let mut mine: Vec<f64> = timed.iter().map(|turn| turn.seconds).collect();
+        if has_late {
+            let entries: Vec<i64> = timed.iter().map(|turn| turn.at).collect();
+            let last = reduce_calls(prepared.base, &entries, SystemOperation::max());
+            let waits = last.iter().zip(entries).map(|(last, entry)| seconds(last - entry));
+            mine.iter_mut().zip(waits).for_each(|(mine, wait)| *mine -= wait);
+        }
+        self.reduce_times(prepared, width, &mine, (f64::NEG_INFINITY, SystemOperation::max()))
     }
 
     /// Reduces the times of calls over the timed ranks.
@@ -607,13 +589,13 @@ impl<'a> Member<'a> {
         reduce_calls(prepared.base, &mine, operation)
     }
 
-    /// Calls these places one after the other and appends the time of each call on this rank. With delays in
-    /// nanoseconds, one for each call, this rank enters later by the delay, and times are those of the common clock.
+    /// Calls these places one after the other and appends the time of each call on this rank. With delays of all ranks in
+    /// nanoseconds for each call, ranks enter later by these, and times are those of the common clock.
     fn round(
         &self,
         prepared: &mut PreparedSubject<'_>,
         places: &[usize],
-        delays: Option<&[i64]>,
+        delays: &[Vec<i64>],
         taken: &mut Vec<CallTiming>,
     ) -> Result<(), WorkerError> {
         let base = prepared.base;
@@ -626,15 +608,10 @@ impl<'a> Member<'a> {
             if let Err(error) = han_switch.before(turn) {
                 *refused.borrow_mut() = Some(error);
             }
-            match delays {
-                None => self.synchroniser.begin(base, &self.clock),
-                Some(delays) => self.synchroniser.begin_late(base, &self.clock, delays[turn]),
-            }
+            let delay = delays.get(turn).map(|delays| delays.get(self.rank as usize).copied().unwrap_or_default());
+            self.synchroniser.begin(base, &self.clock, delay)
         };
-        let end = || match delays {
-            None => self.synchroniser.end(&self.clock),
-            Some(_) => self.clock.common(now()),
-        };
+        let end = || if delays.is_empty() { self.synchroniser.end(&self.clock) } else { self.clock.common(now()) };
         let called = time_calls(places.len(), begin, |turn| prepared.call(places[turn]), end, taken);
         called.map_err(|(turn, class)| WorkerError::TimedCallFailed {
             candidate: prepared.name(places[turn]),

@@ -113,27 +113,21 @@ impl Synchroniser {
         self.method == SyncMethod::RoundTime
     }
 
-    /// Begins a call on all ranks of a communicator.
-    pub(crate) fn begin(&self, comm: &SimpleCommunicator, clock: &CommonClock) -> Begun {
+    /// Begins a call on all ranks of a communicator; with a delay, on this rank later by this many nanoseconds, and on the
+    /// common clock.
+    pub(crate) fn begin(&self, comm: &SimpleCommunicator, clock: &CommonClock, delay: Option<i64>) -> Begun {
         dissemination_barrier(comm);
-        match self.method {
-            SyncMethod::Barrier => Begun { at: now(), late: Lateness::default() },
+        let (at, late) = match self.method {
+            SyncMethod::Barrier if delay.is_none() => (now(), Lateness::default()),
+            SyncMethod::Barrier => (clock.common(now()), Lateness::default()),
             SyncMethod::RoundTime => {
                 let at = self.agree(comm, clock);
-                Begun { at, late: wait(at, self.tolerance, clock) }
+                (at, wait(at, self.tolerance, clock))
             }
-        }
-    }
-
-    /// Begins a call like `begin`, later by this many nanoseconds on this rank; on the common clock.
-    pub(crate) fn begin_late(&self, comm: &SimpleCommunicator, clock: &CommonClock, delay: i64) -> Begun {
-        let begun = self.begin(comm, clock);
-        let start = if self.is_round_time() { begun.at } else { clock.common(begun.at) };
-        if delay == 0 {
-            return Begun { at: start, ..begun };
-        }
-        wait(start + delay, i64::MAX / 2, clock);
-        Begun { at: clock.common(now()), ..begun }
+        };
+        let Some(delay) = delay.filter(|delay| *delay > 0) else { return Begun { at, late } };
+        wait(at + delay, i64::MAX / 2, clock);
+        Begun { at: clock.common(now()), late }
     }
 
     /// The end time of a call on this rank.
@@ -186,7 +180,7 @@ fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Lateness {
 }
 
 /// Timing of one call on this rank.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CallTiming {
     /// Start in nanoseconds, on the clock that also gives the end.
     pub(crate) at: i64,
