@@ -12,7 +12,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use crate::clock::hierarchy::CommonClock;
 use crate::clock::{now, seconds};
 use crate::control::Control;
-use crate::sync::{Begun, Lateness, dissemination_barrier, reduce_calls, time_calls};
+use crate::sync::{Begun, dissemination_barrier, reduce_calls, time_calls};
 
 /// Number of batches of empty calls, and of calls in a batch.
 const BATCHES: usize = 100;
@@ -75,7 +75,7 @@ fn empty_calls() -> (f64, f64) {
             std::hint::black_box(place);
             Ok::<(), Infallible>(())
         };
-        let begin = |_| Begun { at: now(), late: Lateness::default() };
+        let begin = |_| Begun { at: now(), late: false };
         let Ok(()) = time_calls(BATCH, begin, nothing, now, &mut taken);
         costs.push(seconds(now() - start) / BATCH as f64);
         shown.extend(taken.iter().map(|turn| turn.seconds));

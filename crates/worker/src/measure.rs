@@ -33,7 +33,7 @@ use crate::ffi::{MpiErrorClass, Tools};
 use crate::harness;
 use crate::operation::{BufferPool, BufferSource};
 use crate::subject::{self, PreparedSubject};
-use crate::sync::{CallTiming, Lateness, Synchroniser, dissemination_barrier, over_ranks, reduce_calls, time_calls};
+use crate::sync::{CallTiming, Synchroniser, dissemination_barrier, over_ranks, reduce_calls, time_calls};
 
 /// A check of a cell with at least this many seconds takes about as long as a round of its calls.
 const LONG_CHECK: f64 = 0.25;
@@ -230,7 +230,11 @@ impl<'a> Member<'a> {
             rank: control.rank(),
             faults,
             communicators: Communicators::new(control, tools, plan),
-            synchroniser: Synchroniser::new(plan.schedule.sync, nanoseconds(plan.schedule.clock_bound)),
+            synchroniser: Synchroniser::new(
+                plan.schedule.sync,
+                nanoseconds(plan.schedule.clock_bound),
+                control.world(),
+            ),
             clock: CommonClock::set_up(control, plan.schedule.separate_clocks),
             pool: Arc::new(BufferPool::new()),
             lateness: RefCell::default(),
@@ -423,7 +427,6 @@ impl<'a> Member<'a> {
         rng.set_stream((visit.cell as u64) << 32 | u64::from(visit.visit));
         let mut timed = vec![CallTiming::default(); visit.rounds as usize * width];
         let mut taken = Vec::with_capacity(width);
-        let (before, mut missed) = (self.counts.calls, 0);
         let mut given_up = BTreeSet::new();
         if let Some(lead) = lead {
             order.shuffle(&mut rng);
@@ -444,10 +447,9 @@ impl<'a> Member<'a> {
                 self.counts.repeated += if repeat > 0 { todo.len() as u64 } else { 0 };
                 let Some(round) = place_of_round else { break };
                 todo.iter().zip(&taken).for_each(|(place, turn)| timed[round * width + place] = *turn);
-                let lateness = self.lateness_of(base, &taken);
-                self.counts.late += lateness.iter().map(|late| late.ranks()).sum::<u64>();
-                missed += lateness.iter().map(|late| late.missed()).sum::<u64>();
-                todo = todo.iter().zip(&lateness).filter(|(_, late)| late.ranks() > 0).map(|(it, _)| *it).collect();
+                let late = self.count_late(base, &taken);
+                self.counts.late += late.iter().sum::<u64>();
+                todo = todo.iter().zip(&late).filter(|(_, late)| **late > 0).map(|(it, _)| *it).collect();
                 if todo.is_empty() {
                     break;
                 }
@@ -461,7 +463,6 @@ impl<'a> Member<'a> {
         if !delays.is_empty() && visit.visit == 0 {
             self.arrivals = self.arrivals(&prepared, &timed, &delays[rounds - visit.rounds as usize..]);
         }
-        self.synchroniser.learn(missed, self.counts.calls - before);
         let valid = timings.chunks(width).enumerate().filter(|(round, _)| !given_up.contains(round));
         Ok(valid.map(|(_, round)| round.to_vec()).collect())
     }
@@ -485,23 +486,21 @@ impl<'a> Member<'a> {
         self.counts.calls += all as u64;
         let timed = taken.split_off(warmup as usize);
         let slowest = self.slowest(&prepared, 1, &timed, !delays.is_empty());
-        let lateness = self.lateness_of(base, &timed);
-        drop(prepared);
-        self.counts.late += lateness.iter().map(|late| late.ranks()).sum::<u64>();
-        self.synchroniser.learn(lateness.iter().map(|late| late.missed()).sum(), u64::from(calls));
-        let is_late = |call: usize| lateness.get(call).is_some_and(|late| late.ranks() > 0);
+        let late = self.count_late(base, &timed);
+        self.counts.late += late.iter().sum::<u64>();
+        let is_late = |call: usize| late.get(call).is_some_and(|late| *late > 0);
         let valid = slowest.into_iter().enumerate().filter(|(call, time)| !is_late(*call) && *time > 0.0);
         let valid: Vec<f64> = valid.map(|(_, time)| time).collect();
         Ok(LoopTimes::new(valid, duration / all as f64))
     }
 
     /// Counts for each call the ranks that were late for its start; nothing with a barrier.
-    fn lateness_of(&self, base: &SimpleCommunicator, timed: &[CallTiming]) -> Vec<Lateness> {
+    fn count_late(&self, base: &SimpleCommunicator, timed: &[CallTiming]) -> Vec<u64> {
         if !self.synchroniser.is_round_time() {
             return Vec::new();
         }
-        let late: Vec<u64> = timed.iter().map(|turn| turn.late.0).collect();
-        reduce_calls(base, &late, SystemOperation::sum()).into_iter().map(Lateness).collect()
+        let late: Vec<u64> = timed.iter().map(|turn| turn.late.into()).collect();
+        reduce_calls(base, &late, SystemOperation::sum())
     }
 
     /// Calls each place repeatedly, and keeps the times after the first `lead` calls. Returns their number.

@@ -3,6 +3,7 @@
 use std::thread;
 
 use collrules_record::clock::SyncMethod;
+use collrules_record::estimate::median;
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
 use mpi::datatype::Equivalence;
 use mpi::point_to_point::{Destination, Source, send_receive_into};
@@ -14,10 +15,11 @@ use crate::control::children;
 
 const START: mpi::Tag = 14;
 
-/// Time in nanoseconds from now to a start that rank 0 sets: initial, minimum, maximum.
-const FIRST_LEAD: i64 = 50_000;
+/// Barriers by which the time is found that a start takes to all ranks.
+const BARRIERS: usize = 21;
+
+/// Least time in nanoseconds from now to a start that rank 0 sets.
 const LEAST_LEAD: i64 = 5_000;
-const MOST_LEAD: i64 = 10_000_000;
 
 /// Nanoseconds above which a wait yields the processor.
 const LONG_WAIT: i64 = 1_000_000;
@@ -71,6 +73,7 @@ pub(crate) struct Synchroniser {
     method: SyncMethod,
     /// Maximum delay of a rank's start, in nanoseconds.
     tolerance: i64,
+    /// Nanoseconds from now to a start that rank 0 sets.
     lead: i64,
 }
 
@@ -79,34 +82,22 @@ pub(crate) struct Synchroniser {
 pub(crate) struct Begun {
     /// Nanoseconds of the clock that [`Synchroniser::end`] reads.
     pub(crate) at: i64,
-    pub(crate) late: Lateness,
-}
-
-/// Number of ranks that were late for a call, whose duration is then invalid: as one number, so that a sum over ranks counts
-/// both kinds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lateness(pub(crate) u64);
-
-impl Lateness {
-    /// It waited for the start, and the system resumed it too late.
-    const OVERSLEPT: Self = Self(1);
-    /// The start was over when it received it.
-    const MISSED: Self = Self(1 << 32);
-
-    /// The ranks that missed the start.
-    pub(crate) fn missed(self) -> u64 {
-        self.0 >> 32
-    }
-
-    /// All that were late.
-    pub(crate) fn ranks(self) -> u64 {
-        self.missed() + (self.0 & 0xffff_ffff)
-    }
+    /// True if this rank was late, so that the duration of the call is invalid.
+    pub(crate) late: bool,
 }
 
 impl Synchroniser {
-    pub(crate) fn new(method: SyncMethod, tolerance: i64) -> Self {
-        Self { method, tolerance, lead: FIRST_LEAD }
+    /// A method for the ranks of a job, which all call this.
+    pub(crate) fn new(method: SyncMethod, tolerance: i64, comm: &SimpleCommunicator) -> Self {
+        // In a barrier as many messages follow each other as on the way of a start to the last rank.
+        let barrier = |_| {
+            let start = now();
+            dissemination_barrier(comm);
+            (now() - start) as f64
+        };
+        let barriers = if method == SyncMethod::RoundTime { BARRIERS } else { 0 };
+        let mut times: Vec<f64> = (0..barriers).map(barrier).collect();
+        Self { method, tolerance, lead: LEAST_LEAD + 2 * median(&mut times).unwrap_or_default() as i64 }
     }
 
     pub(crate) fn is_round_time(&self) -> bool {
@@ -118,8 +109,8 @@ impl Synchroniser {
     pub(crate) fn begin(&self, comm: &SimpleCommunicator, clock: &CommonClock, delay: Option<i64>) -> Begun {
         dissemination_barrier(comm);
         let (at, late) = match self.method {
-            SyncMethod::Barrier if delay.is_none() => (now(), Lateness::default()),
-            SyncMethod::Barrier => (clock.common(now()), Lateness::default()),
+            SyncMethod::Barrier if delay.is_none() => (now(), false),
+            SyncMethod::Barrier => (clock.common(now()), false),
             SyncMethod::RoundTime => {
                 let at = self.agree(comm, clock);
                 (at, wait(at, self.tolerance, clock))
@@ -138,15 +129,6 @@ impl Synchroniser {
         }
     }
 
-    /// Adapts the lead of starts, on rank 0, to the number of missed starts in a visit.
-    pub(crate) fn learn(&mut self, missed: u64, calls: u64) {
-        if missed * 20 > calls {
-            self.lead = (self.lead * 2).min(MOST_LEAD);
-        } else if missed == 0 {
-            self.lead = (self.lead * 9 / 10).max(LEAST_LEAD);
-        }
-    }
-
     /// The start that rank 0 sets, sent along a binomial tree.
     fn agree(&self, comm: &SimpleCommunicator, clock: &CommonClock) -> i64 {
         let (rank, size) = (comm.rank(), comm.size());
@@ -161,12 +143,9 @@ impl Synchroniser {
     }
 }
 
-/// Waits for a common time, with a tolerance, both in nanoseconds.
-fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Lateness {
+/// Waits for a common time in nanoseconds. Returns true if the wait ended later than that by more than the tolerance.
+fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> bool {
     let mut time = clock.common(now());
-    if time > until + tolerance {
-        return Lateness::MISSED;
-    }
     while time < until {
         // A rank that yields the processor shortly before the start may resume too late.
         if until - time > LONG_WAIT {
@@ -176,7 +155,7 @@ fn wait(until: i64, tolerance: i64, clock: &CommonClock) -> Lateness {
         }
         time = clock.common(now());
     }
-    if time > until + tolerance { Lateness::OVERSLEPT } else { Lateness::default() }
+    time > until + tolerance
 }
 
 /// Timing of one call on this rank.
@@ -186,7 +165,7 @@ pub(crate) struct CallTiming {
     pub(crate) at: i64,
     pub(crate) seconds: f64,
     /// True if this rank was late.
-    pub(crate) late: Lateness,
+    pub(crate) late: bool,
 }
 
 /// Makes this many calls one after the other, each between a start and an end, and appends their times. A failed call
@@ -212,36 +191,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_over_ranks_tell_who_was_late() {
-        let ranks = [Lateness::default(), Lateness::MISSED, Lateness::OVERSLEPT, Lateness::OVERSLEPT];
-        let late = Lateness(ranks.into_iter().map(|late| late.0).sum());
-        assert_eq!((late.ranks(), late.missed()), (3, 1));
-        assert_eq!(Lateness::default().ranks(), 0);
-    }
-
-    #[test]
-    fn starts_move_away_while_they_are_missed() {
-        let mut sync = Synchroniser::new(SyncMethod::RoundTime, 1000);
-        sync.learn(10, 100);
-        assert_eq!(sync.lead, 2 * FIRST_LEAD);
-        (0..100).for_each(|_| sync.learn(100, 100));
-        assert_eq!(sync.lead, MOST_LEAD);
-        (0..1000).for_each(|_| sync.learn(0, 100));
-        assert_eq!(sync.lead, LEAST_LEAD);
-    }
-
-    #[test]
     fn a_call_takes_what_lies_between_its_beginning_and_its_end() {
         let time = std::cell::Cell::new(0);
-        let begin =
-            |_| Begun { at: time.get(), late: if time.get() > 0 { Lateness::MISSED } else { Lateness::default() } };
+        let begin = |_| Begun { at: time.get(), late: time.get() > 0 };
         let call = |place: usize| {
             time.set(time.get() + 1000 * (place as i64 + 1));
             if place < 2 { Ok(()) } else { Err("out") }
         };
         let mut taken = Vec::new();
         assert_eq!(time_calls(5, begin, call, || time.get(), &mut taken), Err((2, "out")));
-        let expected = [(1e-6, Lateness::default()), (2e-6, Lateness::MISSED), (3e-6, Lateness::MISSED)];
+        let expected = [(1e-6, false), (2e-6, true), (3e-6, true)];
         assert_eq!(taken.len(), 3);
         for (turn, (seconds, late)) in taken.iter().zip(expected) {
             assert!((turn.seconds - seconds).abs() < 1e-15 && turn.late == late, "{taken:?}");
