@@ -77,15 +77,10 @@ pub(crate) fn among(control: &Control, ranks: &[u32]) -> Result<Option<SimpleCom
     Ok(control.world().split_by_subgroup(&control.world().group().include(&members)))
 }
 
-/// A communicator with its last use.
-struct CachedCommunicator {
-    comm: SimpleCommunicator,
-    used: u64,
-}
-
 /// The existing communicators: one for each set of ranks that take part, for synchronising, and a limited number for candidates.
 ///
-/// The least recently used one is freed first. Creating and freeing are collective: all members of a communicator size
+/// If there are too many, those of other cells are freed: visits go through cells in turn, so that the last one used is the next
+/// one needed. Creating and freeing are collective: all members of a communicator size
 /// see its cells in one order, so each size has its own limit and order.
 pub(crate) struct Communicators<'a> {
     control: &'a Control,
@@ -98,9 +93,7 @@ pub(crate) struct Communicators<'a> {
     /// Communicators of nodes and lanes for mock-ups: created once per size, as in a program.
     parts: BTreeMap<Ranks, Rc<Parts>>,
     /// Communicators of candidates.
-    candidates: BTreeMap<Ranks, BTreeMap<(Collective, Candidate), CachedCommunicator>>,
-    /// Number of uses so far.
-    turn: u64,
+    candidates: BTreeMap<Ranks, BTreeMap<(Collective, Candidate), SimpleCommunicator>>,
     made: u64,
     most: usize,
 }
@@ -122,7 +115,6 @@ impl<'a> Communicators<'a> {
             bases: BTreeMap::new(),
             parts: BTreeMap::new(),
             candidates: BTreeMap::new(),
-            turn: 0,
             made: 0,
             most: 0,
         }
@@ -152,26 +144,14 @@ impl<'a> Communicators<'a> {
             self.made += 2;
         }
         let kept = self.candidates.entry(cell.ranks).or_default();
-        self.turn += 1;
-        let mut missing = Vec::new();
-        for candidate in candidates {
-            let key = key(cell, *candidate);
-            match kept.get_mut(&key) {
-                Some(kept) => kept.used = self.turn,
-                None if missing.contains(&key.1) => {}
-                None => missing.push(key.1),
-            }
-        }
+        let wanted: BTreeSet<_> = candidates.iter().map(|candidate| key(cell, *candidate)).collect();
+        let missing: Vec<Candidate> = wanted.iter().filter(|key| !kept.contains_key(*key)).map(|key| key.1).collect();
         if missing.is_empty() {
             return Ok(());
         }
-        let excess = (kept.len() + missing.len()).saturating_sub(self.most_per_size);
-        let mut old: Vec<_> =
-            kept.iter().filter(|(_, kept)| kept.used < self.turn).map(|(key, kept)| (kept.used, *key)).collect();
-        old.sort_unstable();
-        for (_, key) in old.into_iter().take(excess) {
-            // Dropping it frees it, on all members in this order.
-            kept.remove(&key);
+        if kept.len() + missing.len() > self.most_per_size {
+            // Dropping them frees them, on all members in the same order.
+            kept.retain(|key, _| wanted.contains(key));
         }
         // With a rules file nothing is switched: a forced algorithm might override the rule.
         let tools = self.tools.filter(|_| matches!(self.plan.launch, Launch::Shared { deployed: false, .. }));
@@ -184,7 +164,7 @@ impl<'a> Communicators<'a> {
                 Some(switch) => switch.with(candidate, make)??,
             };
             ffi::return_errors(&comm);
-            kept.insert((cell.collective, candidate), CachedCommunicator { comm, used: self.turn });
+            kept.insert((cell.collective, candidate), comm);
             self.made += 1;
         }
         let all = self.candidates.values().map(BTreeMap::len).sum::<usize>() + 2 * self.parts.len();
@@ -210,7 +190,7 @@ impl<'a> Communicators<'a> {
 
     /// Communicator for calls of a candidate.
     pub(crate) fn candidate(&self, cell: Cell, candidate: Candidate) -> &SimpleCommunicator {
-        &self.candidates[&cell.ranks][&key(cell, candidate)].comm
+        &self.candidates[&cell.ranks][&key(cell, candidate)]
     }
 }
 

@@ -200,7 +200,6 @@ pub(crate) struct Member<'a> {
     control: &'a Control,
     /// Missing if nothing is switched.
     tools: Option<&'a Tools>,
-    rank: u32,
     communicators: Communicators<'a>,
     faults: &'a Faults,
     synchroniser: Synchroniser,
@@ -227,7 +226,6 @@ impl<'a> Member<'a> {
             plan,
             control,
             tools,
-            rank: control.rank(),
             faults,
             communicators: Communicators::new(control, tools, plan),
             synchroniser: Synchroniser::new(
@@ -246,7 +244,7 @@ impl<'a> Member<'a> {
     /// Creates the communicators for these places of a subject; false on ranks that take no part in it.
     fn prepare(&mut self, index: usize, places: &[usize]) -> Result<bool, WorkerError> {
         let participants = subject::participants(self.plan, index);
-        let takes_part = participants.contains(&self.rank);
+        let takes_part = participants.contains(&self.control.rank());
         if takes_part {
             self.communicators.prepare_base(&participants)?;
         }
@@ -366,7 +364,7 @@ impl<'a> Member<'a> {
         if !self.prepare(index, &all)? {
             return Ok(CheckResult::default());
         }
-        let from = (self.rank, &self.supply(index));
+        let from = (self.control.rank(), &self.supply(index));
         let mut prepared = PreparedSubject::new(&self.communicators, self.plan, index, &all, from)?;
         let base = prepared.base;
         let han_switch = prepared.han_switch(self.tools, &all)?;
@@ -379,7 +377,7 @@ impl<'a> Member<'a> {
             dissemination_barrier(base);
             let called = now();
             let salt = (index as u64) << 32 | place as u64;
-            let spoilt = prepared.strike(self.faults, Phase::Check, self.rank, place);
+            let spoilt = prepared.strike(self.faults, Phase::Check, self.control.rank(), place);
             let mine = prepared.checked_call(place, salt, self.faults);
             let failure = describe_failure(base, mine.map(|right| right && !spoilt));
             checks.push(seconds(now() - called));
@@ -414,7 +412,7 @@ impl<'a> Member<'a> {
             return Ok(Vec::new());
         }
         let Visit { cell, candidates, .. } = visit;
-        let from = (self.rank, &self.supply(*cell));
+        let from = (self.control.rank(), &self.supply(*cell));
         let mut prepared = PreparedSubject::new(&self.communicators, self.plan, *cell, candidates, from)?;
         let base = prepared.base;
         let lead = lead.map(|lead| lead.max(visit.warmup) as usize);
@@ -473,7 +471,7 @@ impl<'a> Member<'a> {
         if !self.prepare(subject, &[place])? {
             return Ok(None);
         }
-        let from = (self.rank, &self.supply(subject));
+        let from = (self.control.rank(), &self.supply(subject));
         let mut prepared = PreparedSubject::new(&self.communicators, self.plan, subject, &[place], from)?;
         let base = prepared.base;
         let all = (warmup + calls) as usize;
@@ -582,7 +580,7 @@ impl<'a> Member<'a> {
         mine: &[f64],
         (neutral, operation): (f64, SystemOperation),
     ) -> Vec<f64> {
-        let counts: Vec<bool> = (0..width).map(|place| prepared.counts(place, self.rank)).collect();
+        let counts: Vec<bool> = (0..width).map(|place| prepared.counts(place, self.control.rank())).collect();
         let at = |(at, time): (usize, &f64)| if counts[at % width] { *time } else { neutral };
         let mine: Vec<f64> = mine.iter().enumerate().map(at).collect();
         reduce_calls(prepared.base, &mine, operation)
@@ -599,7 +597,7 @@ impl<'a> Member<'a> {
     ) -> Result<(), WorkerError> {
         let base = prepared.base;
         for place in places {
-            prepared.strike(self.faults, Phase::Time, self.rank, *place);
+            prepared.strike(self.faults, Phase::Time, self.control.rank(), *place);
         }
         let han_switch = prepared.han_switch(self.tools, places)?;
         let refused = RefCell::new(None);
@@ -607,7 +605,8 @@ impl<'a> Member<'a> {
             if let Err(error) = han_switch.before(turn) {
                 *refused.borrow_mut() = Some(error);
             }
-            let delay = delays.get(turn).map(|delays| delays.get(self.rank as usize).copied().unwrap_or_default());
+            let delay =
+                delays.get(turn).map(|delays| delays.get(self.control.rank() as usize).copied().unwrap_or_default());
             self.synchroniser.begin(base, &self.clock, delay)
         };
         let end = || if delays.is_empty() { self.synchroniser.end(&self.clock) } else { self.clock.common(now()) };
