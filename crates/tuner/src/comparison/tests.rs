@@ -578,6 +578,30 @@ fn a_confirmed_combination_does_not_end_the_comparison_with_a_faster_one() {
     }
 }
 
+/// Of combinations that differ by less than blocks deviate, one within 6 % of the best is chosen. Of jobs one after the other,
+/// fewer are.
+#[test]
+fn one_of_the_best_combinations_is_chosen() {
+    let truth = |settings: &Settings, bytes: u64| match settings.get("a").map(String::as_str) {
+        Some("best") if bytes >= SIZES[4] => 0.30,
+        Some("next") if bytes >= SIZES[4] => 0.27,
+        Some("third") if bytes >= SIZES[4] => 0.24,
+        Some("fourth") if bytes >= SIZES[4] => 0.20,
+        Some("fifth") if bytes >= SIZES[4] => 0.10,
+        _ => 0.0,
+    };
+    let arms = ["fifth", "next", "fourth", "best", "third"].map(|it| BTreeMap::from([("a".to_owned(), it.to_owned())]));
+    for (work, least) in OTHER_WORK.into_iter().zip([57, 57, 56, 30]) {
+        let right = (0..60).filter(|seed| {
+            let mut known = KnownSystem { most: 120, ..KnownSystem::new(*seed, truth).with_other_work(work) };
+            let found = confirm_all(&arms, &mut known);
+            found.chosen.is_some_and(|chosen| truth(&found.arms[chosen].arm, 1 << 20) >= 0.25)
+        });
+        let right = right.count();
+        assert!(right >= least, "{work:?}: {right} of 60");
+    }
+}
+
 /// A system on which jobs with settings fail from a block on.
 struct Failing {
     known: KnownSystem,
