@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use collrules_program::DataType;
 use mpi::ffi;
 use mpi::raw::AsRaw;
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -49,19 +50,49 @@ fn units(element: usize, bytes: usize) -> (ffi::MPI_Datatype, c_int) {
     if element == 1 { (u8::datatype(), c_count(bytes)) } else { (i32::datatype(), c_count(bytes / size_of::<i32>())) }
 }
 
-/// `MPI_Send` of elements of this size.
-pub(crate) fn send(comm: &SimpleCommunicator, data: &[u8], element: usize, to: u32) -> CallResult {
-    let (from, (kind, count)) = (data.as_ptr().cast(), units(element, data.len()));
-    // SAFETY: `data` holds `count` elements of this type and outlives the blocking call.
-    classify(unsafe { ffi::MPI_Send(from, count, kind, to as c_int, TAG, comm.as_raw()) })
+/// Messages to and from other ranks, and calls with them.
+pub(crate) trait Peers {
+    /// Sends bytes that are elements of this size.
+    fn send(&self, data: &[u8], element: usize, to: u32) -> CallResult;
+    /// Receives bytes that are elements of this size.
+    fn receive(&self, into: &mut [u8], element: usize, from: u32) -> CallResult;
+    /// Sends and receives at once.
+    fn exchange(&self, data: &[u8], to: u32, into: &mut [u8], from: u32, element: usize) -> CallResult;
+    /// Adds elements of this type to the left of others.
+    fn add(&self, from: &[u8], to: &mut [u8], data: DataType) -> CallResult;
+    /// The communicator of calls; none without MPI.
+    fn communicator(&self) -> Option<&SimpleCommunicator>;
 }
 
-/// `MPI_Recv` of as many elements of this size as there is room for.
-pub(crate) fn receive(comm: &SimpleCommunicator, into: &mut [u8], element: usize, from: u32) -> CallResult {
-    let (to, (kind, count)) = (into.as_mut_ptr().cast(), units(element, into.len()));
-    // SAFETY: `into` has room for `count` elements of this type and outlives the blocking call, and the constant says that
-    // no status is wanted.
-    classify(unsafe { ffi::MPI_Recv(to, count, kind, from as c_int, TAG, comm.as_raw(), ffi::RSMPI_STATUS_IGNORE) })
+impl Peers for SimpleCommunicator {
+    fn send(&self, data: &[u8], element: usize, to: u32) -> CallResult {
+        let (from, (kind, count)) = (data.as_ptr().cast(), units(element, data.len()));
+        // SAFETY: `data` holds `count` elements of this type and outlives the blocking call.
+        classify(unsafe { ffi::MPI_Send(from, count, kind, to as c_int, TAG, self.as_raw()) })
+    }
+
+    fn receive(&self, into: &mut [u8], element: usize, from: u32) -> CallResult {
+        let (to, (kind, count)) = (into.as_mut_ptr().cast(), units(element, into.len()));
+        // SAFETY: `into` has room for `count` elements of this type and outlives the blocking call, and the constant says
+        // that no status is wanted.
+        classify(unsafe { ffi::MPI_Recv(to, count, kind, from as c_int, TAG, self.as_raw(), ffi::RSMPI_STATUS_IGNORE) })
+    }
+
+    fn exchange(&self, data: &[u8], to: u32, into: &mut [u8], from: u32, element: usize) -> CallResult {
+        exchange(self, (data, to as c_int), (into, from as c_int), element)
+    }
+
+    fn add(&self, from: &[u8], to: &mut [u8], data: DataType) -> CallResult {
+        match data {
+            DataType::Int => reduce_local::<i32>(from, to),
+            DataType::Float => reduce_local::<f32>(from, to),
+            DataType::Double => reduce_local::<f64>(from, to),
+        }
+    }
+
+    fn communicator(&self) -> Option<&SimpleCommunicator> {
+        Some(self)
+    }
 }
 
 /// `MPI_Sendrecv` of bytes: to the next rank, from the one before. The first rank gets nothing, and the last sends nothing.
@@ -74,7 +105,7 @@ pub(crate) fn shift(comm: &SimpleCommunicator, send: &[u8], receive: &mut [u8]) 
 }
 
 /// `MPI_Sendrecv` of elements of this size, to a rank and from another one.
-pub(crate) fn exchange(
+fn exchange(
     comm: &SimpleCommunicator,
     (data, to): (&[u8], c_int),
     (into, from): (&mut [u8], c_int),
@@ -90,10 +121,12 @@ pub(crate) fn exchange(
     })
 }
 
-/// `MPI_Reduce_local`: the first operand, to the left of the second, which becomes the result.
-pub(crate) fn reduce_local<T: Element>(arrived: &[T], sum: &mut [T]) -> CallResult {
+/// `MPI_Reduce_local`: the first operand, to the left of the second, which becomes the result. Both hold elements.
+fn reduce_local<T: Element>(arrived: &[u8], sum: &mut [u8]) -> CallResult {
     assert!(arrived.len() == sum.len(), "each element has one to be added to");
-    let (from, to, count) = (arrived.as_ptr().cast(), sum.as_mut_ptr().cast(), c_count(sum.len()));
+    let (from, to) = (arrived.as_ptr().cast::<T>(), sum.as_mut_ptr().cast::<T>());
+    assert!(sum.is_empty() || from.is_aligned() && to.is_aligned(), "elements begin where their type may");
+    let count = c_count(sum.len() / size_of::<T>());
     // SAFETY: both buffers hold `count` elements of this type, as asserted, and outlive the call.
-    classify(unsafe { ffi::MPI_Reduce_local(from, to, count, T::datatype(), T::operation()) })
+    classify(unsafe { ffi::MPI_Reduce_local(from.cast(), to.cast(), count, T::datatype(), T::operation()) })
 }

@@ -10,8 +10,9 @@ use mpi::topology::SimpleCommunicator;
 
 use super::memory::PageAligned;
 use crate::communicators::Parts;
+use crate::ffi::CallResult;
 use crate::ffi::calls::{self, BlockCounts, BlockTypes};
-use crate::ffi::{CallResult, messages};
+use crate::ffi::messages::{self, Peers};
 
 /// The bytes of the largest element of reductions.
 const LARGEST: usize = size_of::<f64>();
@@ -39,20 +40,6 @@ struct Ready {
     takes_part: bool,
     /// The blocks of the ranks; none if the call has blocks of one length.
     counts: BlockCounts,
-}
-
-/// Messages to and from other ranks, and calls with them.
-pub(super) trait Peers {
-    /// Sends bytes that are elements of this size.
-    fn send(&self, data: &[u8], element: usize, to: u32) -> CallResult;
-    /// Receives bytes that are elements of this size.
-    fn receive(&self, into: &mut [u8], element: usize, from: u32) -> CallResult;
-    /// Sends and receives at once.
-    fn exchange(&self, data: &[u8], to: u32, into: &mut [u8], from: u32, element: usize) -> CallResult;
-    /// Adds elements of this type to the left of others.
-    fn add(&self, from: &[u8], to: &mut [u8], data: DataType) -> CallResult;
-    /// The communicator of calls; none without MPI.
-    fn communicator(&self) -> Option<&SimpleCommunicator>;
 }
 
 impl Extra {
@@ -180,32 +167,6 @@ impl PreparedProgram {
     }
 }
 
-impl Peers for SimpleCommunicator {
-    fn send(&self, data: &[u8], element: usize, to: u32) -> CallResult {
-        messages::send(self, data, element, to)
-    }
-
-    fn receive(&self, into: &mut [u8], element: usize, from: u32) -> CallResult {
-        messages::receive(self, into, element, from)
-    }
-
-    fn exchange(&self, data: &[u8], to: u32, into: &mut [u8], from: u32, element: usize) -> CallResult {
-        messages::exchange(self, (data, to as i32), (into, from as i32), element)
-    }
-
-    fn add(&self, from: &[u8], to: &mut [u8], data: DataType) -> CallResult {
-        match data {
-            DataType::Int => messages::reduce_local(ints(from), ints_mut(to)),
-            DataType::Float => messages::reduce_local::<f32>(elements(from), elements_mut(to)),
-            DataType::Double => messages::reduce_local::<f64>(elements(from), elements_mut(to)),
-        }
-    }
-
-    fn communicator(&self) -> Option<&SimpleCommunicator> {
-        Some(self)
-    }
-}
-
 fn counts(step: &Step) -> BlockCounts {
     let Step::Call { call, .. } = step else { return BlockCounts::default() };
     // Reductions count elements, the others bytes.
@@ -214,20 +175,12 @@ fn counts(step: &Step) -> BlockCounts {
 }
 
 /// Elements of a reduction. An empty slice may have any address.
-fn elements<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
+fn ints(bytes: &[u8]) -> &[i32] {
     if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
 }
 
-fn elements_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
-    if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
-}
-
-fn ints(bytes: &[u8]) -> &[i32] {
-    elements(bytes)
-}
-
 fn ints_mut(bytes: &mut [u8]) -> &mut [i32] {
-    elements_mut(bytes)
+    if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
 }
 
 /// Bytes of one buffer: a range to read, and a range to write.

@@ -9,8 +9,9 @@ use collrules_rules::Collective;
 use mpi::topology::SimpleCommunicator;
 
 use super::super::data::{Buffers, Data, KnownElement};
-use super::super::program::{Extra, Peers, PreparedProgram};
+use super::super::program::{Extra, PreparedProgram};
 use super::SALT;
+use crate::ffi::messages::Peers;
 use crate::ffi::{CallResult, MpiErrorClass};
 
 /// One end of channels to and from every rank.
