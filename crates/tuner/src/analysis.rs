@@ -42,22 +42,20 @@ pub(crate) fn analyze_in(
     }
     let short = short_launches(&cells, observations.expected_launches);
     let own = judge_layout(cells, terms.placement, terms);
-    let (mut cells, lacking, layouts) = if terms.layouts.is_empty() {
-        (own, 0, Vec::new())
-    } else {
-        let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
-        layouts.extend(terms.layouts.iter().map(|laid| {
-            let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, release));
-            LayoutVerdicts::new(laid.placement, laid.run, judge_layout(cells, laid.placement, terms))
-        }));
-        let (cells, lacking) = together(&layouts, terms);
-        (cells, lacking, layouts)
-    };
+    let mut layouts = vec![LayoutVerdicts::new(terms.placement, source, own)];
+    layouts.extend(terms.layouts.iter().map(|laid| {
+        let cells = laid.observations.cells_in(&elsewhere(view, laid.placement, release));
+        LayoutVerdicts::new(laid.placement, laid.run, judge_layout(cells, laid.placement, terms))
+    }));
+    let (mut cells, lacking) = together(&layouts, terms);
     keep_reverted(&mut cells, terms);
     let built = build(&cells, terms);
     let mut tree = tree(&cells, &built, terms);
-    // Alternatives are not judged layout by layout.
-    tree.alternatives = if terms.layouts.is_empty() { alternatives(&cells, &built, terms) } else { Vec::new() };
+    if terms.layouts.is_empty() {
+        // Alternatives are not judged layout by layout, and one layout is described by its cells.
+        tree.alternatives = alternatives(&cells, &built, terms);
+        layouts.clear();
+    }
     let mut remarks = remarks(&cells, &built, observations.left_out(), terms);
     remarks.splice(0..0, short);
     remarks.extend(tree.alternatives.iter().copied().map(Remark::Alternative));
