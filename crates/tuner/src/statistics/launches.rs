@@ -159,7 +159,35 @@ impl Sum {
 mod tests {
     use collrules_record::{Bytes, Cell, Ranks};
 
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::StandardNormal;
+
     use super::*;
+
+    /// Ten cells of a noisy collective next to thirty of a quiet one, of which none has a difference.
+    #[test]
+    fn collectives_of_different_noise_keep_the_error_rate() {
+        let mut wrong = [0, 0];
+        for seed in 0..100 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut logs = |noise: f64| -> LaunchLogs {
+                (0..4).map(|launch| (launch, noise * rng.sample::<f64, _>(StandardNormal))).collect()
+            };
+            let subjects: Vec<Replicates> = (0..40)
+                .map(|place| {
+                    let is_noisy = place >= 30;
+                    let collective = if is_noisy { Collective::Alltoall } else { Collective::Bcast };
+                    let cell = Cell { collective, ranks: Ranks(2), bytes: Bytes(place) };
+                    Replicates { cell: Some(cell), groups: vec![logs(if is_noisy { 0.2 } else { 0.01 })] }
+                })
+                .collect();
+            for (place, test) in test_all(&subjects).iter().enumerate() {
+                wrong[usize::from(place >= 30)] += usize::from(test.p_beyond(0.0).is_some_and(|p| p <= 0.05));
+            }
+        }
+        assert!(wrong[0] <= 180 && wrong[1] <= 75, "quiet {} of 3000, noisy {} of 1000", wrong[0], wrong[1]);
+    }
 
     fn subject(place: u64, groups: &[&[f64]]) -> Replicates {
         subject_on(4, place, groups)
