@@ -25,7 +25,7 @@ pub(crate) struct Sleepers<'a> {
     /// Where another rank wakes this one; none if it listens for messages.
     socket: Option<UnixDatagram>,
     /// The ranks that this one wakes.
-    others: Vec<(UnixDatagram, SocketAddr)>,
+    others: Vec<SocketAddr>,
 }
 
 impl<'a> Sleepers<'a> {
@@ -55,17 +55,19 @@ impl<'a> Sleepers<'a> {
 
     /// Wakes those that wait for this rank. One that cannot be woken looks for messages after a while.
     pub(crate) fn wake(&self) {
-        for (socket, address) in &self.others {
-            let _ = socket.send_to_addr(&[1], address);
-        }
+        wake(&self.others);
     }
 }
 
-/// The socket of a rank, none for the first of a node; and on the first, those of the others.
-type Sockets = (Option<UnixDatagram>, Vec<(UnixDatagram, SocketAddr)>);
+/// Wakes the ranks with these sockets. Returns true if it reached all.
+fn wake(others: &[SocketAddr]) -> bool {
+    let Ok(socket) = UnixDatagram::unbound() else { return others.is_empty() };
+    others.iter().filter(|address| socket.send_to_addr(&[1], address).is_err()).count() == 0
+}
 
-/// Makes the sockets of a node. Their names are not those of files: they vanish with the ranks.
-fn connect(node: &SimpleCommunicator) -> io::Result<Sockets> {
+/// Makes the socket of a rank, none for the first of a node; on the first, returns the names of the others. These are not names
+/// of files: they vanish with the ranks.
+fn connect(node: &SimpleCommunicator) -> io::Result<(Option<UnixDatagram>, Vec<SocketAddr>)> {
     let mut token = [u64::from(std::process::id()), now() as u64];
     node.process_at_rank(0).broadcast_into(&mut token[..]);
     let address = |rank: i32| SocketAddr::from_abstract_name(format!("collrules-{:x}-{:x}-{rank}", token[0], token[1]));
@@ -77,14 +79,13 @@ fn connect(node: &SimpleCommunicator) -> io::Result<Sockets> {
     let socket = if node.rank() > 0 { Some(own()).transpose() } else { Ok(None) };
     // Nobody sends before all are there.
     all_agree(node, true);
-    let to = |rank: i32| Ok((UnixDatagram::unbound()?, address(rank)?));
-    let others = if node.rank() == 0 { (1..node.size()).map(to).collect::<io::Result<_>>()? } else { Vec::new() };
+    let others = if node.rank() == 0 { (1..node.size()).map(address).collect::<io::Result<_>>()? } else { Vec::new() };
     Ok((socket?, others))
 }
 
 /// Checks that the first rank of a node reaches the others.
-fn is_reached(socket: Option<&UnixDatagram>, others: &[(UnixDatagram, SocketAddr)]) -> bool {
-    let all_sent = others.iter().all(|(socket, address)| socket.send_to_addr(&[1], address).is_ok());
+fn is_reached(socket: Option<&UnixDatagram>, others: &[SocketAddr]) -> bool {
+    let all_sent = wake(others);
     let begin = now();
     let has_time = || now() - begin < REACHED.as_nanos() as i64;
     let is_own = socket.is_none_or(|socket| {
