@@ -609,7 +609,8 @@ impl<'a> Member<'a> {
                 delays.get(turn).map(|delays| delays.get(self.control.rank() as usize).copied().unwrap_or_default());
             self.synchroniser.begin(base, &self.clock, delay)
         };
-        let end = || if delays.is_empty() { self.synchroniser.end(&self.clock) } else { self.clock.common(now()) };
+        let is_common = self.synchroniser.is_round_time() || !delays.is_empty();
+        let end = || if is_common { self.clock.common(now()) } else { now() };
         let called = time_calls(places.len(), begin, |turn| prepared.call(places[turn]), end, taken);
         called.map_err(|(turn, class)| WorkerError::TimedCallFailed {
             candidate: prepared.name(places[turn]),

@@ -80,7 +80,7 @@ pub(crate) struct Synchroniser {
 /// The start of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
-    /// Nanoseconds of the clock that [`Synchroniser::end`] reads.
+    /// Nanoseconds of the common clock with a delay or a common start, else of the local one.
     pub(crate) at: i64,
     /// True if this rank was late, so that the duration of the call is invalid.
     pub(crate) late: bool,
@@ -119,14 +119,6 @@ impl Synchroniser {
         let Some(delay) = delay.filter(|delay| *delay > 0) else { return Begun { at, late } };
         wait(at + delay, i64::MAX / 2, clock);
         Begun { at: clock.common(now()), late }
-    }
-
-    /// The end time of a call on this rank.
-    pub(crate) fn end(&self, clock: &CommonClock) -> i64 {
-        match self.method {
-            SyncMethod::Barrier => now(),
-            SyncMethod::RoundTime => clock.common(now()),
-        }
     }
 
     /// The start that rank 0 sets, sent along a binomial tree.

@@ -105,25 +105,23 @@ pub(super) struct Slots<T: 'static> {
 impl<T: 'static> Slots<T> {
     /// Buffers of these numbers of bytes for sending and receiving.
     pub(super) fn pair((send, receive): (usize, usize), supply: &BufferSource) -> Result<(Self, Self), String> {
-        let elements = PhantomData;
-        let BufferSource::Rotated(pool) = supply else {
-            let offset = if matches!(supply, BufferSource::Unaligned) { UNALIGNED } else { 0 };
-            let single = |len| -> Result<Self, String> {
-                let buffer = PageAligned::new(len, offset)?;
-                Ok(Self { buffer, len, stride: len, count: 1, step: 0, at: 0, pool: None, elements })
-            };
-            return Ok((single(send)?, single(receive)?));
-        };
+        let pool = if let BufferSource::Rotated(pool) = supply { Some(pool) } else { None };
+        let offset = if matches!(supply, BufferSource::Unaligned) { UNALIGNED } else { 0 };
         let both = send.next_multiple_of(LINE) + receive.next_multiple_of(LINE);
         // One more than the cache holds, so that a buffer has left the cache before its next turn.
-        let count = pool.cache.checked_div(both).map_or(1, |held| (held + 1).max(2));
+        let enough = |cache: usize| cache.checked_div(both).map_or(1, |held| (held + 1).max(2));
+        let count = pool.map_or(1, |pool| enough(pool.cache));
         let step = distant_step(count);
         let ring = |len: usize| -> Result<Self, String> {
             let stride = len.next_multiple_of(LINE);
-            let buffer = pool.take(TypeId::of::<T>(), stride * count)?;
+            let buffer = match pool {
+                Some(pool) => pool.take(TypeId::of::<T>(), stride * count)?,
+                None => PageAligned::new(len, offset)?,
+            };
             // Visits are short: each continues after the last one, or a few buffers would have all turns.
-            let at = ((pool.position.load(Ordering::Relaxed) * count as u64) >> 32) as usize;
-            Ok(Self { buffer, len, stride, count, step, at, pool: Some(Arc::clone(pool)), elements })
+            let position = pool.map_or(0, |pool| pool.position.load(Ordering::Relaxed));
+            let at = ((position * count as u64) >> 32) as usize;
+            Ok(Self { buffer, len, stride, count, step, at, pool: pool.cloned(), elements: PhantomData })
         };
         Ok((ring(send)?, ring(receive)?))
     }
