@@ -8,7 +8,7 @@ use collrules_record::rundir::{ComparisonLog, RunDir};
 
 use crate::faults::script;
 use crate::running::{Process, Running, kill, wait_for};
-use crate::support::{OpenMpi, Ran, under_each_release};
+use crate::support::{OpenMpi, Ran, alone_under_each_release, under_each_release};
 
 /// A rule for bcast on two ranks, which changes little.
 fn rules(directory: &Path) -> PathBuf {
@@ -30,9 +30,10 @@ fn compare(mpi: &OpenMpi, scratch: &Path, worker: Option<PathBuf>) -> (Ran, Vec<
     (ran, log.launches().to_vec())
 }
 
+/// Alone, since a budget of 20 s leaves a job 2 s of silence.
 #[test]
 fn jobs_take_turns_and_sleep_in_between() {
-    under_each_release(|mpi| {
+    alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let (ran, launches) = compare(mpi, scratch.path(), None);
         assert!(launches.len() >= 5, "two blocks, the first with a control: {}\n{}", launches.len(), ran.stderr);
@@ -52,7 +53,7 @@ fn jobs_take_turns_and_sleep_in_between() {
 /// A rank with a thread that polls, such as one of a network's library.
 #[test]
 fn jobs_that_poll_while_they_sleep_run_one_after_the_other() {
-    under_each_release(|mpi| {
+    alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let worker = script(scratch.path(), &format!("exec {} --fault 'poll time * * * *'", mpi.worker().display()));
         let (ran, launches) = compare(mpi, scratch.path(), Some(worker));
