@@ -19,6 +19,7 @@ use collrules_rules::steps::{Steps, earlier, within};
 use collrules_rules::table::{RankSteps, all_builtin};
 use collrules_rules::{Collective, Release, RuleTable};
 
+use crate::comparison::class;
 use crate::terms::Terms;
 use crate::validation::excludes_loss;
 use crate::verdict::JudgedCell;
@@ -167,7 +168,7 @@ pub fn repair(
         }
         for cell in block.iter().filter(|cell| !cell.is_ruled() && cell.verdict == Outcome::Slower) {
             let mut ranges = reach.ranges(cell.cell);
-            if ranges.is_empty() && !cell.control {
+            if ranges.is_empty() && !cell.control && class(cell.cell.bytes) == 0 {
                 // What is left is that the rules of its collective are looked up.
                 ranges.push(RevertedRange { collective, ranks: rank_range, lookup: (0, None) });
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use collrules_record::validation::{Outcome, Round, ValidatedCell};
-use collrules_record::{Cell, HanRule, Placement, Ranks, Settings, Stage, Tuning, Validation, competitor};
+use collrules_record::{Cell, HanRule, Placement, Ranks, Stage, Tuning, Validation, competitor};
 use collrules_rules::steps::Steps;
 use collrules_rules::{Choice, Collective, RuleTable};
 use collrules_tuner::validation::{CellFacts, add_stretch};
@@ -83,12 +83,11 @@ pub(crate) struct InForce<'a> {
     placement: &'a Placement,
     /// Collectives on which rules for calls within HAN act.
     below: BTreeSet<Collective>,
-    parameters: Settings,
 }
 
 impl<'a> InForce<'a> {
     pub(crate) fn new(tuning: &'a Tuning, placement: &'a Placement) -> Self {
-        Self { tuning, placement, below: tuning.below_han(), parameters: tuning.further() }
+        Self { tuning, placement, below: tuning.below_han() }
     }
 
     /// The facts of a cell with this rule of coll/tuned; HAN acts on it if `has_han`.
@@ -98,7 +97,8 @@ impl<'a> InForce<'a> {
         let is_below = has_han && self.below.contains(&cell.collective);
         let acts = han != HanRule::Default
             || is_below
-            || self.parameters.iter().any(is_set)
+            // Other settings are in force without it as well.
+            || self.tuning.parameters.iter().any(is_set)
             || !self.inside_han(cell).is_empty();
         let control = in_use.is_builtin() && !acts;
         CellFacts { tuned, in_use, control, han, looked_up: self.has_rules(cell.collective, cell.ranks) }
@@ -127,7 +127,7 @@ impl<'a> InForce<'a> {
 mod tests {
     use collrules_record::condition::Condition;
     use collrules_record::validation::{Check, FORMAT, ValidationCriteria};
-    use collrules_record::{Bytes, Estimate};
+    use collrules_record::{Bytes, Estimate, Settings};
 
     use super::*;
 
@@ -257,5 +257,17 @@ mod tests {
         let looked_up = CellFacts { looked_up: true, ..DEFAULT };
         assert!(!is_gone(switched, looked_up), "the lookup that slows it down");
         assert!([DEFAULT, switched, looked_up, rule(6)].into_iter().all(|facts| !is_gone(facts, facts)));
+    }
+
+    /// What the default has as well makes no difference: a size without a rule stays a control.
+    #[test]
+    fn settings_of_the_user_act_on_nothing() {
+        let all = |value: &str| Settings::from([("coll".to_owned(), value.to_owned())]);
+        let control = |tuning: Tuning| {
+            let placement = Placement::default();
+            InForce::new(&tuning, &placement).facts(cell(64), true, Choice::BUILTIN, true).control
+        };
+        assert!(control(Tuning { pins: all("^hcoll"), ..Tuning::default() }));
+        assert!(!control(Tuning { parameters: all("^hcoll"), ..Tuning::default() }));
     }
 }
