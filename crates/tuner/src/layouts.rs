@@ -151,11 +151,11 @@ fn point(views: &[LayoutView<'_>], candidate: Candidate, terms: &Terms<'_>) -> O
     // One test per layout.
     let tests = others().count() as f64;
     let least = |value: &dyn Fn(&PointFinding) -> Option<f64>| {
-        let values = others().filter_map(|(_, point)| value(&point.finding));
-        values.reduce(f64::min).map(|least| (tests * least).min(1.0))
+        others().filter_map(|(_, point)| value(&point.finding)).reduce(f64::min)
     };
-    judged.finding.p_value = least(&|finding| finding.p_value);
-    judged.finding.q_value = least(&|finding| finding.q_value);
+    // Uniform without an effect, as tests of several sizes together want it (Sidak).
+    judged.finding.p_value = least(&|finding| finding.p_value).map(|p| -f64::exp_m1(tests * f64::ln_1p(-p)));
+    judged.finding.q_value = least(&|finding| finding.q_value).map(|q| (tests * q).min(1.0));
     let least = 1.0 / (1.0 + max_regret);
     let slower = others().find(|(_, point)| point.finding.gain.is_some_and(|gain| gain.point < least));
     let bar = others().find_map(|(_, point)| point.bar.clone());
