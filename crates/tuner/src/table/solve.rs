@@ -79,13 +79,16 @@ pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
     best[0].0 = NO_RULES;
     for first in 0..blocks {
         let (rules, cost) = best[first].0;
+        if rules == IMPOSSIBLE.0 {
+            continue;
+        }
         let mut joined = Joined::new();
         let last = if problem.merge { blocks } else { first + 1 };
         for (end, block) in (first + 1..).zip(&problem.blocks[first..last]) {
             join(&mut joined, block, problem.choices);
             // If these blocks have no common rules, adding blocks does not help.
             let Some(((more, extra), choices)) = fewest(problem, &joined) else { break };
-            let value = (rules.saturating_add(more), cost.plus(extra));
+            let value = (rules + more, cost.plus(extra));
             if value < best[end].0 {
                 best[end] = (value, Some(BlockSpan { first, end, choices }));
             }
@@ -94,7 +97,7 @@ pub(crate) fn fewest_rules(problem: &TableProblem) -> Option<Vec<BlockSpan>> {
     let from = |end: usize| best[end].1.clone();
     let mut spans: Vec<BlockSpan> = std::iter::successors(from(blocks), |span| from(span.first)).collect();
     spans.reverse();
-    (best[blocks].0 < IMPOSSIBLE).then_some(spans)
+    (best[blocks].0.0 < IMPOSSIBLE.0).then_some(spans)
 }
 
 /// Sums over the cells of some sites: the secondary objective after the number of rules.
