@@ -21,6 +21,9 @@ const BARRIERS: usize = 21;
 /// Least time in nanoseconds from now to a start that rank 0 sets.
 const LEAST_LEAD: i64 = 5_000;
 
+/// Longest lead, in nanoseconds: more would only wait.
+const MOST_LEAD: i64 = 10_000_000;
+
 /// Nanoseconds above which a wait yields the processor.
 const LONG_WAIT: i64 = 1_000_000;
 
@@ -97,7 +100,8 @@ impl Synchroniser {
         };
         let barriers = if method == SyncMethod::RoundTime { BARRIERS } else { 0 };
         let mut times: Vec<f64> = (0..barriers).map(barrier).collect();
-        Self { method, tolerance, lead: LEAST_LEAD + 2 * median(&mut times).unwrap_or_default() as i64 }
+        let lead = LEAST_LEAD + 2 * median(&mut times).unwrap_or_default() as i64;
+        Self { method, tolerance, lead: lead.min(MOST_LEAD) }
     }
 
     pub(crate) fn is_round_time(&self) -> bool {
