@@ -90,7 +90,8 @@ impl Parsed {
 /// Returns true if a check found nothing wrong.
 fn has_passed(role: Role, text: &str) -> bool {
     let (number, words) = match role {
-        Role::Check | Role::Invalid => (Some(0.0), ["false", "no"]),
+        Role::Check => (Some(0.0), ["true", "yes"]),
+        Role::Invalid => (Some(0.0), ["false", "no"]),
         Role::Valid => (Some(1.0), ["true", "yes"]),
         _ => (None, ["true", "yes"]),
     };

@@ -42,7 +42,13 @@ fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
     let first = rows.first().map_or(String::new(), |raw| value(raw));
     let Some(other) = rows.iter().find(|raw| value(raw) != first) else { return Ok(false) };
     let words = words(name);
-    if words.is_empty() || ["remark", "result"].iter().any(|content| has_word_of(content, &words)) {
+    // Such as the nodes of so many ranks: only rows with the same ranks and collective are compared.
+    let is_told = [true, false].into_iter().any(|by_ranks| {
+        let alike =
+            group(rows, |raw| (raw.facts.ranks.filter(|_| by_ranks), raw.facts.collective.filter(|_| !by_ranks)));
+        alike.values().all(|rows| rows.iter().all(|raw| value(raw) == value(rows[0])))
+    });
+    if is_told || words.is_empty() || ["remark", "result"].iter().any(|content| has_word_of(content, &words)) {
         return Ok(true);
     }
     Err(ImportError::doubtful(format!(

@@ -380,3 +380,24 @@ fn unknown_columns_with_several_values_refuse_the_table() {
         assert_eq!(outcome(options(), "t.csv", &table(column, [value; 2])), "refused", "{column}");
     }
 }
+
+/// Only rows with the same collective and ranks are compared, so that what these tell splits no comparison.
+#[test]
+fn columns_that_ranks_or_collectives_tell_are_no_factors() {
+    let rows = |nodes: [u32; 4]| {
+        let [a, b, c, d] = nodes;
+        format!(
+            "{HEADER},blades\nbcast,0,4,1024,30,{a}\nbcast,6,4,1024,24,{b}\nbcast,0,8,1024,60,{c}\nbcast,6,8,1024,50,{d}\n"
+        )
+    };
+    let read = format!("{BOTH} 8@1024/builtin=60.00 8@1024/tuned:6/0/0/0=50.00");
+    assert_eq!(outcome(options(), "t.csv", &rows([1, 1, 2, 2])), read);
+    assert_eq!(outcome(options(), "t.csv", &rows([1, 2, 2, 2])), "refused");
+}
+
+/// A word says the opposite for a validation and for an error.
+#[test]
+fn a_validation_that_is_false_has_failed() {
+    assert_eq!(outcome(options(), "t.csv", &table("validation", ["True", "False"])), DEFAULT);
+    assert_eq!(outcome(options(), "t.csv", &table("errorcode", ["False", "True"])), DEFAULT);
+}
