@@ -3,11 +3,8 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // As in the worker's own.
-    println!("cargo::rerun-if-env-changed=COLLRULES_EXPORT");
     if std::env::var_os("CARGO_FEATURE_MPI").is_some() {
-        let usual = || "-Wl,--export-dynamic-symbol=mca_common_monitoring_record_pml".to_owned();
-        let export = std::env::var("COLLRULES_EXPORT").unwrap_or_else(|_| usual());
+        let export = "-Wl,--export-dynamic-symbol=mca_common_monitoring_record_pml";
         println!("cargo::rustc-link-arg-bin=collrules-worker={export}");
     }
 }
