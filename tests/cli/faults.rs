@@ -15,7 +15,8 @@ use collrules_runner::wire::PROTOCOL;
 
 use crate::running::{Process, Running, is_alive, kill, wait_for};
 use crate::support::{
-    OpenMpi, Ran, bounded, collrules, findings, prepare, skip, under_each_release, under_one_release,
+    OpenMpi, Ran, alone_under_one_release, bounded, collrules, findings, prepare, skip, under_each_release,
+    under_one_release,
 };
 
 /// A stand-in for the worker.
@@ -235,7 +236,7 @@ fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
 #[test]
 #[ignore = "part of `make test-all`"]
 fn a_collective_that_hangs_leaves_most_of_a_budget_to_the_others() {
-    under_one_release(|mpi| {
+    alone_under_one_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let worker = mpi.worker();
         let script = script(scratch.path(), &format!("exec {} --fault 'hang check bcast * * *'", worker.display()));

@@ -66,7 +66,7 @@ fn jobs_that_poll_while_they_sleep_run_one_after_the_other() {
 #[test]
 #[ignore = "part of `make test-all`"]
 fn a_call_that_crashes_with_the_rules_loses_its_rule_alone() {
-    under_each_release(|mpi| {
+    alone_under_each_release(|mpi| {
         let scratch = tempfile::tempdir().unwrap();
         let (worker, fault) = (mpi.worker(), "--fault 'crash time bcast * 1024 *'");
         let own = "[ -n \"$OMPI_MCA_coll_tuned_dynamic_rules_filename\" ]";

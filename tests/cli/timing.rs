@@ -111,7 +111,7 @@ fn memory_is_bounded_whatever_the_number_of_candidates() {
         );
         let lines = tune(mpi, &out, &arguments, None);
         let (start, end) = (harness(&lines)[0], ends(&lines)[0]);
-        assert!(end.communicators > end.most_communicators && end.most_communicators > 192, "{end:?}");
+        assert!(end.communicators > end.most_communicators, "{end:?}");
         // At most as many as one cell needs, per communicator size.
         assert!(end.most_communicators < 400, "{end:?}");
         let (Some(before), Some(after)) = (start.resident, end.resident) else { panic!("{start:?} {end:?}") };
