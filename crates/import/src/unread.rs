@@ -42,7 +42,7 @@ fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
     let first = rows.first().map_or(String::new(), |raw| value(raw));
     let Some(other) = rows.iter().find(|raw| value(raw) != first) else { return Ok(false) };
     let words = words(name);
-    // Such as the nodes of so many ranks: only rows with the same ranks and collective are compared.
+    // Only rows with the same ranks and collective are compared: a column that these determine, such as nodes, splits nothing.
     let is_told = [true, false].into_iter().any(|by_ranks| {
         let alike =
             group(rows, |raw| (raw.facts.ranks.filter(|_| by_ranks), raw.facts.collective.filter(|_| !by_ranks)));

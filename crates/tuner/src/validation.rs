@@ -44,7 +44,7 @@ impl CellFacts {
     }
 }
 
-/// What a lookup in a file of few rules takes at most, in seconds: 15 to 25 ns were measured (RESULTS.md, "Side by side").
+/// The longest time of a lookup in a file of few rules, in seconds: 15 to 25 ns were measured (RESULTS.md, "Side by side").
 pub const LOOKUP: f64 = 25e-9;
 
 /// The comparison of an arm in the calls that decide.

@@ -145,7 +145,7 @@ impl<'a> PreparedSubject<'a> {
         faults.strike(phase, rank, || self.words(place))
     }
 
-    /// What names the call at this place in the samples: collective, ranks, bytes, and candidate or cast.
+    /// The words that name the call at this place in the samples: collective, ranks, bytes, and candidate or cast.
     fn words(&self, place: usize) -> [String; 4] {
         let (kind, ranks, bytes) = match self.subject {
             Subject::Cell(Cell { collective, ranks, bytes }) => (collective.to_string(), ranks, bytes),

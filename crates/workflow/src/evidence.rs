@@ -259,7 +259,7 @@ mod tests {
         assert!([DEFAULT, switched, looked_up, rule(6)].into_iter().all(|facts| !is_gone(facts, facts)));
     }
 
-    /// What the default has as well makes no difference: a size without a rule stays a control.
+    /// A setting that the default has as well makes no difference: a size without a rule stays a control.
     #[test]
     fn settings_of_the_user_act_on_nothing() {
         let all = |value: &str| Settings::from([("coll".to_owned(), value.to_owned())]);
