@@ -15,7 +15,7 @@ pub(crate) fn numbers(validation: &Validation) -> Block {
     let criteria = &validation.criteria;
     let count = |is_wanted: &dyn Fn(&ValidatedCell) -> bool| round.cells.iter().filter(|cell| is_wanted(cell)).count();
     let ruled = |outcome| count(&|cell| cell.is_ruled() && cell.verdict == outcome).to_string();
-    let left = round.cells.iter().filter(|cell| !cell.control && !round.repaired.contains(&cell.cell));
+    let left = round.cells.iter().filter(|cell| cell.is_ruled() && !round.repaired.contains(&cell.cell));
     let lowest = left.min_by(|a, b| a.speedup.point.total_cmp(&b.speedup.point));
     let visible = round.resolution().map_or("-".to_owned(), percent);
     let same = percent(criteria.same_within.max(criteria.min_difference));
