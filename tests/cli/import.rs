@@ -217,7 +217,7 @@ fn tables_are_analyzed_with_the_options_of_imports() {
     }
 }
 
-/// The reader of tables names the command for output of benchmarks.
+/// One output of a benchmark lacks the algorithm.
 #[test]
 fn each_input_has_its_command() {
     let scratch = tempfile::tempdir().unwrap();
@@ -229,7 +229,7 @@ fn each_input_has_its_command() {
         .output()
         .unwrap()
         .into();
-    ran.exits(3).complains("collrules lab import");
+    ran.exits(3).complains("--algorithm");
     let out = scratch.path().join("run");
     let ran = import(&["--json"], &[&data("thin-barrier-approx.csv")], &out).exits(0);
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();

@@ -49,9 +49,6 @@ pub struct Import {
     pub findings: Vec<Finding>,
 }
 
-/// Fewer timings than this can agree by chance.
-const LEAST_COPY: usize = 3;
-
 /// Reads file after file.
 #[derive(Debug)]
 pub struct Importer {
@@ -79,39 +76,27 @@ impl Importer {
         Self { options, sources, names, timings, findings, lost, matched, installation, refused }
     }
 
-    /// Detects the format of a file, without importing it.
-    pub fn format(bytes: &[u8]) -> Option<ImportFormat> {
-        match reader::read(&content::decode(bytes).ok()?.0, &Options::new(Release::V5_0)) {
-            Ok(parsed) => parsed.format,
-            Err(ImportError::Unknown(_) | ImportError::Empty | ImportError::NotText) => None,
-            // A header with a fault.
-            Err(_) => Some(ImportFormat::Table),
-        }
-    }
-
     /// Reports a file that is skipped on purpose.
     pub fn pass_over(&mut self, file: &str, why: &str) {
         self.report(file, Finding::new(FindingCode::PassedOver, why));
     }
 
-    /// Reads a file. `parts` are the parts of its path that may describe its content. Returns true if its timings are
-    /// imported, from it or from another file with the same content.
+    /// Reads a file. `parts` are the parts of its path that may describe its content, of which the first was named.
     ///
     /// A file that cannot be used is a finding, not an error: others may be.
-    pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> bool {
-        self.add_file(file, parts, bytes).unwrap_or_else(|why| {
-            let (line, what) = match why {
-                ImportError::Doubtful { line, what } => (line, what),
-                other => (None, other.to_string()),
-            };
+    pub fn add(&mut self, file: &str, parts: &[&str], bytes: &[u8]) {
+        if let Err(why) = self.add_file(file, parts, bytes) {
+            use ImportError::{Doubtful, Empty, NotText, Unknown};
+            let is_of_others = parts.len() > 1 && matches!(why, Unknown(_) | Empty | NotText);
+            let code = if is_of_others { FindingCode::PassedOver } else { FindingCode::UnusableFile };
+            let (line, what) = if let Doubtful { line, what } = why { (line, what) } else { (None, why.to_string()) };
             let timings = std::mem::take(&mut self.refused);
-            let finding = Finding::new(FindingCode::UnusableFile, what).of_timings(timings);
+            let finding = Finding::new(code, what).of_timings(timings);
             self.report(file, Finding { line, ..finding });
-            false
-        })
+        }
     }
 
-    pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<bool, ImportError> {
+    pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<(), ImportError> {
         let (text, findings) = content::decode(bytes)?;
         let release = self.options.release;
         let pattern = self.options.pattern.as_ref();
@@ -120,13 +105,8 @@ impl Importer {
         let (described, directories) = described.unwrap_or_default();
         let mut name = names::facts(parts, release);
         name.facts = described.or(name.facts);
-        if let Some(library) = name.library {
-            self.pass_over(file, &format!("its path names {library}, whose algorithms are not those of Open MPI"));
-            return Ok(false);
-        }
         let mut parsed = reader::read(&text, &self.options)?;
-        let mut of_path = statement::read(1, &parts.join("/").replace('_', " "), &[]);
-        of_path.retain(|statement| statement.about == "version");
+        let of_path = statement::of_path(parts);
         parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
         let mut crc = Crc::new();
         crc.update(bytes);
@@ -137,35 +117,14 @@ impl Importer {
             crc32: format!("{:08x}", crc.sum()),
             timings: 0,
         };
-        if self.is_copy(&source, &name.facts) {
-            return Ok(true);
-        }
         parsed.findings.extend(findings);
-        let is_used = self.take(source, &name, parsed)?;
+        self.take(source, &name, parsed)?;
         self.names.push((name.facts, names::place(file, directories, release)));
-        Ok(is_used)
+        Ok(())
     }
 
-    /// Returns true if a file has the content of another source, under a name with the same facts. With other facts in
-    /// its name it is reported and imported, since two measurements may agree.
-    fn is_copy(&mut self, source: &SourceFile, name: &Facts) -> bool {
-        let is_twin = |known: &SourceFile| (known.bytes, &known.crc32) == (source.bytes, &source.crc32);
-        let twins = self.sources.iter().zip(&self.names).filter(|(known, _)| is_twin(known));
-        let (code, what) = match twins.max_by_key(|(_, (facts, _))| facts == name) {
-            Some((known, (facts, _))) if facts == name => (FindingCode::Duplicate, format!("a copy of {}", known.file)),
-            // A few numbers agree by chance, many do not.
-            Some((known, _)) if known.timings >= LEAST_COPY => {
-                let what = format!("has the same content as {}, though its name says something else", known.file);
-                (FindingCode::SameContent, what)
-            }
-            _ => return false,
-        };
-        self.report(&source.file, Finding::new(code, what).of_timings(0));
-        code == FindingCode::Duplicate
-    }
-
-    /// Takes the timings of a file, with the facts of its name and of the user. Returns true if there are some.
-    fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<bool, ImportError> {
+    /// Takes the timings of a file, with the facts of its name and of the user.
+    fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
         let Parsed { outputs, banners, mut findings, .. } = parsed;
         let count: usize = outputs.iter().map(|output| output.raws.len()).sum();
         self.refused = count + findings.iter().map(|finding| finding.timings).sum::<usize>();
@@ -214,11 +173,12 @@ impl Importer {
             let finding = Finding::new(code, what).of_timings(count);
             Finding { line, ..finding }
         }));
-        let given = self.options.facts.options().join(" and ");
-        if banners.len() > 1 && !given.is_empty() {
+        let given = Facts { collective: None, ..self.options.facts.clone() };
+        if banners.len() > 1 && given != Facts::default() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
             let lines = some(&lines, timing::NAMED_LINES);
-            let what = format!("outputs begin on lines {lines}, and all of them are taken to have the given {given}");
+            let what =
+                format!("outputs begin on lines {lines}, and --np, --algorithm and --launch hold for all of them");
             findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
         if timings.is_empty() && findings.is_empty() {
@@ -229,7 +189,7 @@ impl Importer {
         source.timings = timings.len();
         self.sources.push(source);
         self.timings.extend_from_slice(&timings);
-        Ok(!timings.is_empty())
+        Ok(())
     }
 
     /// The facts of a timing, from the content, the name, the options and else the lines around the output, with a note
@@ -278,9 +238,9 @@ impl Importer {
             let what = format!("{} of {ranks} processes of this call have a row", raw.processes);
             return Err((FindingCode::BadRow, what));
         }
-        let Raw { line, round, times, is_median, is_on_device, .. } = *raw;
+        let Raw { line, round, times, is_median, .. } = *raw;
         let source = self.sources.len();
-        Ok(Imported { source, line, cell, candidate, launch, round, times, is_median, is_on_device })
+        Ok(Imported { source, line, cell, candidate, launch, round, times, is_median })
     }
 
     fn report(&mut self, file: &str, finding: Finding) {
@@ -300,11 +260,6 @@ impl Importer {
             1 => timing.line.to_string(),
             _ => format!("{} of {}", timing.line, sources[timing.source].file),
         };
-        let first = |is_on_device| timings.iter().find(|timing| timing.is_on_device == is_on_device).map(place);
-        if let (Some(device), Some(host)) = (first(true), first(false)) {
-            let what = "was measured with buffers in the memory of a device";
-            return Err(ImportError::Mixed(format!("line {device} {what} and line {host} was not")));
-        }
         let with_default = |timings: &[Imported]| -> BTreeSet<Collective> {
             let defaults = timings.iter().filter(|timing| timing.candidate == Candidate::Builtin);
             defaults.map(|timing| timing.cell.collective).collect()
@@ -328,7 +283,7 @@ impl Importer {
         let statistic = statistic(&timings, options.time)?;
         let mut keep = vec![true; timings.len()];
         for Suspicion { place, code, what, timings: doubtful } in
-            plausible::check(&timings, statistic, release, options.process_bandwidth, &lost)
+            plausible::check(&timings, statistic, release, options.process_bandwidth)
         {
             let mut points: Vec<_> = doubtful.iter().map(|it| (timings[*it].cell, timings[*it].candidate)).collect();
             points.dedup();

@@ -40,8 +40,6 @@ names! {
         /// The first of those with numbers.
         Ranks "comm_size",
         Bytes "message_bytes",
-        /// The bytes that a derived datatype sends, as OSU -D prints them.
-        Transmitted "transmit_size",
         /// Elements.
         Count "count",
         Launch "launch",
@@ -52,8 +50,6 @@ names! {
         Mean "avg_latency_us",
         Min "min_latency_us",
         Max "max_latency_us",
-        Begin "loc_tstart_sec",
-        End "loc_tend_sec",
         /// The median over calls.
         Median "median_us",
         /// Another statistic over calls, which is not read.
@@ -68,8 +64,6 @@ pub(super) enum TableFormat {
     Delimited(char),
     /// Numbers between blanks or commas.
     Words,
-    /// A table of ompi-collectives-tuning: times of several algorithms on a line.
-    Algorithms,
 }
 
 /// A column.
@@ -79,8 +73,6 @@ pub(super) struct Column {
     pub(super) role: Option<Role>,
     /// Units of a time in a second, if the name or an option says so.
     pub(super) per_second: Option<f64>,
-    /// The algorithm that all times of the column are about.
-    pub(super) algorithm: Option<String>,
 }
 
 /// The columns of a table.
@@ -96,7 +88,6 @@ impl Columns {
         let (layout, names) = split_header(line)?;
         let named = names.iter().map(|name| Column::named(name)).collect();
         let mut columns = match layout {
-            TableFormat::Algorithms => algorithm_columns(&names),
             TableFormat::Words if names.iter().any(|name| name == "test") => reprompi_columns(named),
             _ => with_one_time(named, matches!(layout, TableFormat::Delimited(_)), given.time),
         };
@@ -117,7 +108,7 @@ impl Columns {
                 && column.role != Some(Role::Spread)
                 && self.columns.iter().filter(|other| other.role == column.role).count() > 1
         };
-        for column in self.columns.iter().filter(|_| self.layout != TableFormat::Algorithms) {
+        for column in &self.columns {
             let what = match column {
                 _ if column.is_size_in_units() => {
                     "is not in bytes; name it message_bytes, and write 4096 or 4K for 4 KiB"
@@ -130,7 +121,7 @@ impl Columns {
             };
             return Err(ImportError::doubtful(format!("the column {} {what}: {}", column.name, short(line))));
         }
-        if [Role::Mean, Role::Median, Role::Max, Role::End].into_iter().any(|role| self.has(role)) {
+        if [Role::Mean, Role::Median, Role::Max].into_iter().any(|role| self.has(role)) {
             return Ok(());
         }
         let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
@@ -153,12 +144,6 @@ impl Columns {
         self.columns.iter().any(|column| column.name == "test") && !self.has(Role::Ranks)
     }
 
-    /// Returns true for a table that has the ranks in front of the size.
-    pub(super) fn has_sizes_last(&self) -> bool {
-        let place = |role| self.columns.iter().position(|column| column.role == Some(role));
-        self.is_table() && place(Role::Ranks).is_some() && place(Role::Ranks) < place(Role::Bytes)
-    }
-
     pub(super) fn has(&self, role: Role) -> bool {
         self.column(role).is_some()
     }
@@ -170,11 +155,9 @@ impl Columns {
     /// The fields of a line, unless a quoted value is not closed.
     pub(super) fn fields(&self, line: &str) -> Option<Vec<String>> {
         let TableFormat::Delimited(delimiter) = self.layout else {
-            let is_derived = self.layout == TableFormat::Algorithms;
-            let fields = if is_derived { line.replace("No data", NO_DATA) } else { line.to_owned() };
             // Decimal commas are no separators.
-            let has_commas = !fields.contains(char::is_whitespace) || fields.contains(", ");
-            let fields = fields.split(|sign: char| sign.is_whitespace() || has_commas && sign == ',');
+            let has_commas = !line.contains(char::is_whitespace) || line.contains(", ");
+            let fields = line.split(|sign: char| sign.is_whitespace() || has_commas && sign == ',');
             return Some(fields.filter(|field| !field.is_empty()).map(str::to_owned).collect());
         };
         let mut fields = split_quoted(line, delimiter)?;
@@ -225,14 +208,11 @@ impl Columns {
     }
 }
 
-/// A field of a table of ompi-collectives-tuning without a time.
-pub(super) const NO_DATA: &str = "-";
-
 /// Columns that name the algorithm.
 pub(super) const ALGORITHMS: [Role; 3] = [Role::AlgorithmId, Role::Algorithm, Role::Candidate];
 
 /// Columns with the size of a message.
-pub(super) const SIZES: [Role; 3] = [Role::Bytes, Role::Transmitted, Role::Count];
+pub(super) const SIZES: [Role; 2] = [Role::Bytes, Role::Count];
 
 impl Column {
     /// The column of a name such as `comm_size`, `# Size [B]`, `Avg Latency(us)`, `t_max[usec]`.
@@ -251,7 +231,7 @@ impl Column {
         let parameter = || has_word_of(Role::Parameter.name(), &words).then_some((Role::Parameter, None));
         let found = found.or_else(parameter).or_else(timed).or_else(|| Some((time_role(&words)?, None)));
         let (role, per_second) = found.unzip();
-        Self { name: name.trim().to_lowercase(), role, per_second: per_second.flatten(), algorithm: None }
+        Self { name: name.trim().to_lowercase(), role, per_second: per_second.flatten() }
     }
 
     /// Returns true for the names of sizes in other units than bytes, such as `Size (KiB)` and `msg_size_kb`.
@@ -279,9 +259,6 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let is_comment = line.starts_with('#');
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     let has = |name: &str| words.iter().any(|word| word == name);
-    if words.len() > 1 && ["Nnodes", "Nranks"].contains(&&*words[0]) && words[1] == "Message_size" {
-        return Some((TableFormat::Algorithms, words));
-    }
     let is_known = |column: &Column| column.role >= Some(Role::Collective) || column.is_size_in_units();
     let known = |names: &[String]| names.iter().filter(|name| is_known(&Column::named(name))).count();
     let delimited = [',', ';', '\t'].into_iter().filter_map(|sign| {
@@ -309,22 +286,6 @@ fn split_header(line: &str) -> Option<(TableFormat, Vec<String>)> {
     let spaced: Vec<String> = spaced.map(str::to_owned).collect();
     let found = [(true, spaced), (is_known, words)].into_iter().find(|(may_be, names)| *may_be && is_table(names));
     found.map(|(_, names)| (TableFormat::Words, names))
-}
-
-/// The columns of `detail.out`, with a time of each algorithm, or `best.out`, with two algorithms and their times.
-fn algorithm_columns(names: &[String]) -> Vec<Column> {
-    let column = |(place, name): (usize, &String)| {
-        let (role, algorithm) = match (place, name.as_str()) {
-            (0, _) => (Some(Role::Ranks), None),
-            (1, _) => (Some(Role::Bytes), None),
-            (_, "Best_Algorithm" | "Ref_Algorithm") => (Some(Role::Algorithm), None),
-            (_, "Best_Latency" | "Ref_Latency") => (Some(Role::Mean), None),
-            (_, "Speedup") => (None, None),
-            (_, algorithm) => (Some(Role::Mean), Some(algorithm.to_owned())),
-        };
-        Column { name: name.clone(), role, per_second: Some(1e6), algorithm }
-    };
-    names.iter().enumerate().map(column).collect()
 }
 
 /// ReproMPI's time of a call is that of the slowest rank, as are the median and mean of its summaries.
@@ -479,7 +440,6 @@ mod tests {
             ("Size [B]", Role::Bytes, 0.0),
             ("Size (B)", Role::Bytes, 0.0),
             ("#bytes", Role::Bytes, 0.0),
-            ("Transmit Size", Role::Transmitted, 0.0),
             ("Avg Latency(us)", Role::Mean, 1e6),
             ("Lat Avg[us]", Role::Mean, 1e6),
             ("lat_us", Role::Mean, 1e6),

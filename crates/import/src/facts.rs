@@ -63,13 +63,6 @@ impl Facts {
         }
     }
 
-    /// The options for these facts, apart from the collective.
-    pub(super) fn options(&self) -> Vec<&'static str> {
-        let facts = [self.ranks.is_some(), self.algorithm.is_some(), self.launch.is_some()];
-        let options = ["--np", "--algorithm", "--launch"].into_iter().zip(facts);
-        options.filter_map(|(option, is_given)| is_given.then_some(option)).collect()
-    }
-
     /// The first fact about which others differ. The release and the collective tell whether a name and a number mean the
     /// same algorithm.
     pub(super) fn difference(&self, others: &Self, release: Release, collective: Option<Collective>) -> Option<String> {

@@ -33,20 +33,12 @@ names! {
         NoData "no-data",
         /// Content that is skipped on purpose: another datatype, another benchmark, a derived table.
         PassedOver "passed-over",
-        /// The buffers of a benchmark are in the memory of a device.
-        DeviceMemory "device-memory",
-        /// A column that is not read has several values.
-        VaryingColumn "varying-column",
         /// A file has several outputs, and options that hold for all of them.
         SeveralOutputs "several-outputs",
         /// An algorithm was forced without the setting that Open MPI needs for it.
         NotForced "not-forced",
-        /// A file has the content of another one, but a name with other facts.
-        SameContent "same-content",
         /// A file that cannot be used at all.
         UnusableFile "unusable-file",
-        /// A size that the other candidates have is missing.
-        Gap "gap",
         /// A value far from those of all its neighbours.
         Outlier "outlier",
         /// A value, or a series, that is off by a power of a thousand.
@@ -155,7 +147,7 @@ impl FindingCode {
 
     /// Returns true if the finding is about a suspicious number rather than about a row.
     pub fn is_suspicion(self) -> bool {
-        self >= Self::Gap
+        self >= Self::Outlier
     }
 
     /// Returns the severity of findings of this kind.
@@ -199,8 +191,7 @@ pub enum ImportError {
     Empty,
     /// The format is unknown.
     #[error(
-        "its format is unknown: it is neither text of OSU, IMB-MPI1 or ReproMPI, nor detail.out or best.out of \
-         ompi-collectives-tuning, nor a table with named columns; it begins {0}"
+        "its format is unknown: it is neither text of OSU, IMB-MPI1 or ReproMPI nor a table with named columns; it begins {0}"
     )]
     Unknown(String),
     /// A file of a known format without a timing, used or not.

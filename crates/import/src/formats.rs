@@ -21,10 +21,6 @@ names! {
         Imb "text of IMB-MPI1",
         /// Text of ReproMPI.
         Reprompi "text of ReproMPI",
-        /// `detail.out` of ompi-collectives-tuning.
-        Detail "detail.out of ompi-collectives-tuning",
-        /// `best.out` of ompi-collectives-tuning.
-        Best "best.out of ompi-collectives-tuning",
         /// A table with named columns.
         Table "a table",
     }

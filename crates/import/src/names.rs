@@ -12,7 +12,7 @@ use collrules_record::{CandidateName, Ranks};
 use collrules_rules::{Collective, Release, read_from_text};
 use regex::{Captures, Regex};
 
-use crate::facts::{Facts, collective_named, has_word, words};
+use crate::facts::{Facts, collective_named, words};
 
 /// Facts from a path.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,8 +20,6 @@ pub(super) struct PathFacts {
     pub(super) facts: Facts,
     /// Reason why facts of the path are not believed.
     pub(super) unread: Option<String>,
-    /// Name of another library than Open MPI.
-    pub(super) library: Option<&'static str>,
 }
 
 /// Forms of facts among words that `_` joins, and before them a number of ompi-collectives-tuning: `2_16ranks_run0`.
@@ -39,22 +37,10 @@ static FORMS: LazyLock<(Regex, [Regex; 4])> = LazyLock::new(|| {
 /// Words that say nothing about a timing, apart from endings of files.
 const PLAIN: [&str; 11] = ["osu", "imb", "reprompi", "mpi", "ompi", "openmpi", "gz", "mca", "alg", "algo", "algorithm"];
 
-/// Other libraries, whose algorithms are not those of Open MPI.
-const LIBRARIES: [&str; 10] =
-    ["i_mpi_adjust", "intel_mpi", "intelmpi", "impi", "mpich", "mvapich", "nccl", "oneccl", "rccl", "ucc"];
-
 /// Reads the facts from the parts of a path. Nothing is believed of parts that contradict each other.
 pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
-    let (mut found, mut seen, mut is_ours, mut difference) = (PathFacts::default(), Facts::default(), false, None);
+    let (mut found, mut seen, mut difference) = (PathFacts::default(), Facts::default(), None);
     for (place, part) in parts.iter().enumerate().rev() {
-        // `mvapich2` and `impi2021` name them too.
-        let words: Vec<_> = words(part).iter().map(|word| word.trim_end_matches(char::is_numeric).to_owned()).collect();
-        let joined = format!("_{}_", words.join("_"));
-        is_ours |= has_word(&words, &["ompi", "openmpi"]);
-        let names = |library: &&&str| joined.contains(&format!("_{library}_"));
-        if let (None, false) = (found.library, is_ours) {
-            found.library = LIBRARIES.iter().find(names).copied();
-        }
         // What the user named is more often called `tree` or `linear` for another reason.
         let has_algorithms = place > 0 || parts.len() == 1;
         let (facts, unknown) = read_part(part, found.facts.collective, has_algorithms, release);
@@ -239,23 +225,6 @@ mod tests {
             ("np99999999999-bcast", (None, None, None, None)),
         ] {
             assert_eq!(read(path), facts, "{path}");
-        }
-    }
-
-    #[test]
-    fn other_libraries_are_known_by_their_names() {
-        let library = |path: &str| facts(&path.split('/').collect::<Vec<_>>(), Release::V5_0).library;
-        for (path, name) in [
-            ("I_MPI_ADJUST_BCAST=3_np8.txt", Some("i_mpi_adjust")),
-            ("impi/bcast-np8-a0.txt", Some("impi")),
-            ("bcast-np8-mvapich2.txt", Some("mvapich")),
-            ("IntelMPI2021/bcast-np8-a0.txt", Some("intelmpi")),
-            ("intel-mpi/bcast-np8-a0.txt", Some("intel_mpi")),
-            ("mpich/ompi/bcast-np8-a0.txt", None),
-            ("mpich-vs-ompi/bcast-np8-a0.txt", None),
-            ("success/bcast-np8-a0.txt", None),
-        ] {
-            assert_eq!(library(path), name, "{path}");
         }
     }
 

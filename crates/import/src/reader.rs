@@ -2,15 +2,14 @@
 //!
 //! OSU and IMB print means over calls, and their mean, minimum and maximum over ranks; IMB moves the root over calls.
 //! ReproMPI prints single calls, either the slowest rank (`compute_runtimes` of ReproMPI takes the maximum of the local
-//! times, or the last end minus the first start on a global clock) or each process, or medians of calls. The tables of
-//! ompi-collectives-tuning have means over launches of OSU's or IMB's mean over ranks in microseconds, perhaps with a
-//! standard deviation in parentheses.
+//! times), or medians of calls.
 
 use std::collections::BTreeSet;
 use std::mem::{replace, take};
 use std::rc::Rc;
 
-use collrules_record::{CandidateName, Seconds};
+use collrules_record::Seconds;
+use collrules_rules::words::counted;
 
 use crate::columns::{Columns, Role, TableFormat, quoted, short};
 use crate::facts::collective_named;
@@ -26,13 +25,11 @@ use crate::unread;
 /// Reads text. A unit that is given need not be in a table.
 pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError> {
     let (parsed, output) = (Parsed::default(), BenchmarkOutput::default());
-    let (stray, stated) = (Vec::new(), Vec::new());
-    let mut reader = Reader { options, parsed, output, stray, stated, has_text: false, last_line: 0, last_row: 0 };
+    let mut reader = Reader { options, parsed, output, stray: None, stated: Vec::new(), has_text: false, last_row: 0 };
     for (line, content) in (1..).zip(text.lines().map(str::trim)) {
         for content in content.split('\r').map(str::trim) {
             reader.line(line, content).map_err(|why| why.at(line))?;
         }
-        reader.last_line = if content.is_empty() { reader.last_line } else { line };
     }
     reader.end();
     let Reader { mut parsed, stray, mut stated, .. } = reader;
@@ -44,11 +41,11 @@ pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError>
     if let [only] = &mut parsed.outputs[..] {
         only.stated.append(&mut stated);
     }
-    for (first, last, content) in stray {
-        let what = match first == last {
-            true => format!("not part of the benchmark's output: {content}"),
-            false => format!("lines {first} to {last} are not part of the benchmark's output; they begin: {content}"),
-        };
+    if let Some((first, content, count)) = stray {
+        let what = format!(
+            "no row, nor part of a benchmark's output, as are {} of the file: {content}",
+            counted(count, "line")
+        );
         parsed.report(first, FindingCode::StrayLines, what);
     }
     unread::report(&mut parsed)?;
@@ -59,15 +56,12 @@ struct Reader<'a> {
     options: &'a Options,
     parsed: Parsed,
     output: BenchmarkOutput,
-    /// Adjoining lines between those of the benchmark, such as warnings of the MPI library: the first, the last, and the
-    /// first one's text.
-    stray: Vec<(u64, u64, String)>,
+    /// The first line that is no part of a benchmark's output, such as a warning of the MPI library, and their number.
+    stray: Option<(u64, String, usize)>,
     /// The latest statements of lines outside of tables.
     stated: Vec<Statement>,
     /// True if a line was neither blank nor a comment.
     has_text: bool,
-    /// The last line that was not blank.
-    last_line: u64,
     last_row: u64,
 }
 
@@ -103,6 +97,9 @@ impl Reader<'_> {
             self.parsed.format.get_or_insert(format);
             self.output.format.get_or_insert(format);
             self.mark(line, format, about, value);
+            if about == "program" {
+                self.state(line, content);
+            }
             return Ok(());
         }
         let found = may_be_header.then(|| Columns::find(content, self.options)).flatten();
@@ -153,7 +150,6 @@ impl Reader<'_> {
                 self.parsed.banners.push(line);
                 self.output.format = Some(format);
                 self.output.version = imb_version(value).filter(|_| format == ImportFormat::Imb);
-                self.output.common.is_on_device = value.contains("(GPU)");
             }
             "test" | "nameless_test" => {
                 self.end();
@@ -163,17 +159,11 @@ impl Reader<'_> {
                 let (ran, name) = if is_imb { ("MPI", value) } else { value.split_once(' ').unwrap_or((value, "")) };
                 let name = name.split(" Latency Test").next().unwrap_or_default().trim();
                 let output = &mut self.output;
-                output.common.is_on_device &= is_imb;
                 (output.format, output.is_nameless) = (Some(format), about == "nameless_test");
                 output.common.facts.collective = collective_named(name);
-                let is_ours = ran == "MPI" || ran.starts_with("MPI-");
-                if !is_ours || output.common.facts.collective.is_none() {
-                    let what = "is not a benchmark of a collective of Open MPI that can be tuned";
+                if ran != "MPI" || output.common.facts.collective.is_none() {
+                    let what = "is not a benchmark of a collective of Open MPI, on data in the memory of hosts";
                     output.pass(line, format!("{} {what}", short(value)));
-                } else if ran != "MPI" || output.common.is_on_device {
-                    output.common.is_on_device = true;
-                    let what = "its buffers are in the memory of a device";
-                    self.parsed.report(line, FindingCode::DeviceMemory, what);
                 }
             }
             "groups" => {
@@ -187,13 +177,6 @@ impl Reader<'_> {
                 self.output.common.size.element = value.parse().ok().filter(|bytes| *bytes > 0);
             }
             "datatype" => self.datatype(line, value.trim_end_matches('.')),
-            "algorithm" => {
-                if let [collective, bytes, name] = value.split_whitespace().collect::<Vec<_>>()[..]
-                    && let (Some(collective), Ok(bytes)) = (collective_named(collective), bytes.parse())
-                {
-                    self.output.algorithms.insert((collective, bytes), tuned_name(name));
-                }
-            }
             _ => {
                 let wrong = Finding::new(
                     FindingCode::ValidationFailed,
@@ -207,24 +190,19 @@ impl Reader<'_> {
 
     /// A benchmark of several datatypes: only the first is read.
     fn datatype(&mut self, line: u64, datatype: &str) {
-        if self.output.datatype.is_some() || self.output.passed.is_none() {
-            self.parsed.findings.extend(self.output.passed.take());
-            let first = self.output.datatype.get_or_insert_with(|| datatype.to_owned()).clone();
-            if first != datatype {
-                self.output.pass(line, format!("{datatype} is another datatype than {first}, which is taken"));
-            }
-            self.output.common.size.element = match datatype {
-                "MPI_INT" | "MPI_FLOAT" => Some(4),
-                "MPI_DOUBLE" => Some(8),
-                _ => None,
-            };
+        let first = self.output.datatype.get_or_insert_with(|| datatype.to_owned()).clone();
+        if first != datatype && self.output.passed.is_none() {
+            self.output.pass(line, format!("only the first datatype is taken, {first}"));
         }
+        self.output.common.size.element = match first.as_str() {
+            "MPI_INT" | "MPI_FLOAT" => Some(4),
+            "MPI_DOUBLE" => Some(8),
+            _ => None,
+        };
     }
 
     fn header(&mut self, columns: Columns) {
         let format = match columns.layout {
-            TableFormat::Algorithms if columns.has(Role::Algorithm) => ImportFormat::Best,
-            TableFormat::Algorithms => ImportFormat::Detail,
             TableFormat::Delimited(_) => ImportFormat::Table,
             TableFormat::Words if columns.is_of_reprompi() => ImportFormat::Reprompi,
             TableFormat::Words => ImportFormat::Osu,
@@ -282,17 +260,14 @@ impl Reader<'_> {
             self.state(line, content);
         }
         match row::read(&columns, &fields, line, &self.output) {
-            Ok(raws) => self.output.raws.extend(raws),
+            Ok(raw) => self.output.raws.push(raw),
             Err(finding) => self.parsed.findings.push(finding.at(line)),
         }
         Ok(())
     }
 
     fn add_stray(&mut self, line: u64, content: &str) {
-        match self.stray.last_mut() {
-            Some((_, last, _)) if *last == self.last_line => *last = line,
-            _ => self.stray.push((line, line, quoted(content))),
-        }
+        self.stray.get_or_insert_with(|| (line, quoted(content), 0)).2 += 1;
         self.state(line, content);
     }
 
@@ -300,14 +275,12 @@ impl Reader<'_> {
     fn end(&mut self) {
         self.parsed.findings.extend(self.output.passed.take());
         self.state_columns();
-        self.name_algorithms();
         self.combine_processes();
         // IMB names the size as each rank checks it, and may do so late.
         if let Some(wrong) = self.output.wrong.take() {
             self.output.raws.iter_mut().for_each(|raw| raw.fault = raw.fault.take().or(Some(wrong.clone())));
         }
-        let common = Raw { is_on_device: self.output.common.is_on_device, ..Raw::default() };
-        let next = BenchmarkOutput { version: self.output.version, common, ..BenchmarkOutput::default() };
+        let next = BenchmarkOutput { version: self.output.version, ..BenchmarkOutput::default() };
         let ended = replace(&mut self.output, next);
         self.parsed.outputs.extend((ended.rows > 0).then_some(ended));
     }
@@ -334,15 +307,6 @@ impl Reader<'_> {
         self.output.stated.append(&mut stated);
     }
 
-    /// Names the algorithms of rows that PGMPITuneLib lists at the end.
-    fn name_algorithms(&mut self) {
-        let algorithms = take(&mut self.output.algorithms);
-        for raw in &mut self.output.raws {
-            let key = raw.facts.collective.zip(raw.size.printed);
-            raw.facts.algorithm = raw.facts.algorithm.take().or_else(|| algorithms.get(&key?).cloned());
-        }
-    }
-
     /// Combines the times of the processes of a call.
     fn combine_processes(&mut self) {
         let rows = self.output.raws.extract_if(.., |raw| raw.process.is_some() && raw.fault.is_none());
@@ -364,15 +328,6 @@ impl Reader<'_> {
     }
 }
 
-/// A name of PGMPITuneLib, `default` or `allreduce_as_reducescatter_allgatherv`: behind `_as_` is a word for each call.
-fn tuned_name(name: &str) -> CandidateName {
-    let words = [("_", "+"), ("reducescatter", "reduce_scatter"), ("scatterblock", "scatter_block")];
-    let words = words.into_iter().chain([("reducelocal", "reduce_local")]);
-    let calls = name.split_once("_as_").map_or(name, |(_, calls)| calls);
-    let ours = words.fold(format!("mockup:{calls}"), |calls, (theirs, ours)| calls.replace(theirs, ours));
-    ours.parse().map_or_else(|_| CandidateName::Word(name.to_owned()), CandidateName::Complete)
-}
-
 /// Year and update in `2019 Update 6, MPI-1 part`, `2021.7, MPI-1 part` or `4.1, MPI-1 part`.
 fn imb_version(text: &str) -> Option<(u32, u32)> {
     let mut words = text.split(',').next()?.split_whitespace().map(|word| word.trim_start_matches('V'));
@@ -387,22 +342,6 @@ fn imb_version(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn mockups_of_pgmpitunelib_are_ours() {
-        for (theirs, ours) in [
-            ("allgather_as_gather_bcast", "mockup:gather+bcast"),
-            ("allreduce_as_reducescatterblock_allgather", "mockup:reduce_scatter_block+allgather"),
-            ("allreduce_as_reducescatter_allgatherv", "mockup:reduce_scatter+allgatherv"),
-            ("reduce_as_reducescatter", "mockup:reduce_scatter"),
-            ("reducescatterblock_as_reduce_scatter", "mockup:reduce+scatter"),
-            ("reducescatterblock_as_reducescatter", "mockup:reduce_scatter"),
-            ("scan_as_exscan_reducelocal", "mockup:exscan+reduce_local"),
-        ] {
-            assert_eq!(tuned_name(theirs), CandidateName::Complete(ours.parse().expect("a candidate")), "{theirs}");
-        }
-        assert_eq!(tuned_name("default"), CandidateName::read("default"));
-    }
 
     #[test]
     fn versions_of_imb_are_read() {

@@ -1,17 +1,15 @@
 //! Rows of outputs, and their timings by the columns of a table.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::rc::Rc;
 
 use collrules_record::{Bytes, CandidateName, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{ALGORITHMS, Column, Columns, NO_DATA, Role, SIZES, TableFormat};
+use crate::columns::{ALGORITHMS, Column, Columns, Role, SIZES};
 use crate::facts::{Facts, collective_named};
 use crate::finding::{Finding, FindingCode};
 use crate::formats::{ImportFormat, Meaning, Size};
-use crate::group::group;
 use crate::statement::Statement;
 use crate::timing::{TimeStatistics, time};
 
@@ -30,8 +28,6 @@ pub(super) struct Raw {
     pub(super) step: Seconds,
     /// Number of calls of which the time is a mean, if the file says so.
     pub(super) calls: Option<u64>,
-    /// True if the buffers are in the memory of a device.
-    pub(super) is_on_device: bool,
     /// The process, if the file has the times of each.
     pub(super) process: Option<u32>,
     /// Number of processes whose times it combines; else 0.
@@ -63,8 +59,6 @@ pub(super) struct BenchmarkOutput {
     pub(super) rows: usize,
     /// Wrong data of a size that is not certain.
     pub(super) wrong: Option<Finding>,
-    /// The mock-up of PGMPITuneLib, by collective and bytes of one rank.
-    pub(super) algorithms: BTreeMap<(Collective, u64), CandidateName>,
     pub(super) raws: Vec<Raw>,
     /// Statements of the lines around it.
     pub(super) stated: Vec<Statement>,
@@ -99,24 +93,14 @@ fn has_passed(role: Role, text: &str) -> bool {
     passed.iter().chain(&words).any(|word| *word == text) || number.is_some() && text.parse().ok() == number
 }
 
-/// A time of a row: the algorithm, if the row has several, the column and the text.
-type TimeOfRow<'a> = (Option<CandidateName>, &'a Column, &'a str);
-
-/// Reads a row; the tables of ompi-collectives-tuning have several timings on a row, others one.
-pub(super) fn read(
-    columns: &Columns,
-    fields: &[String],
-    line: u64,
-    output: &BenchmarkOutput,
-) -> Result<Vec<Raw>, Finding> {
+/// Reads a row.
+pub(super) fn read(columns: &Columns, fields: &[String], line: u64, output: &BenchmarkOutput) -> Result<Raw, Finding> {
     if fields.iter().all(|field| field.trim().is_empty()) {
         return Err(Finding::new(FindingCode::EmptyValue, "the row is empty"));
     }
-    let is_derived = columns.layout == TableFormat::Algorithms;
     let names_algorithm = ALGORITHMS.iter().any(|role| columns.has(*role));
     let expected = columns.columns.len();
-    // Rows of detail.out repeat the reference in one column more than the header has.
-    if fields.len() != expected && !(is_derived && !names_algorithm && fields.len() == expected + 1) {
+    if fields.len() != expected {
         return Err(bad(format!("{} fields instead of {expected}", fields.len())));
     }
     if let Some(place) = fields.iter().position(|field| field.contains('\u{fffd}')) {
@@ -124,7 +108,7 @@ pub(super) fn read(
     }
     let format = output.format.filter(|_| !output.is_nameless).unwrap_or(ImportFormat::Table);
     let mut row = Raw { line, is_median: columns.has(Role::Median), ..output.common.clone() };
-    let (mut times, mut begin, mut unsized_by) = (Vec::new(), 0.0, None);
+    let (mut times, mut unsized_by) = (Vec::new(), None);
     for (column, text) in columns.columns.iter().zip(fields) {
         let text = text.trim();
         let first_read = if names_algorithm { Role::Check } else { Role::Component };
@@ -157,12 +141,11 @@ pub(super) fn read(
                 row.facts.algorithm = Some(CandidateName::read(text));
             }
             Role::Ranks => row.facts.ranks = Some(text.parse::<Ranks>().map_err(|error| wrong(column, error))?),
-            Role::Bytes if columns.has(Role::Transmitted) => {}
-            Role::Bytes | Role::Transmitted => {
+            Role::Bytes => {
                 row.size.printed = Some(text.parse::<Bytes>().map_err(|error| wrong(column, error))?.0);
             }
             // Beside the size, perhaps the number of calls.
-            Role::Count if columns.has(Role::Bytes) || columns.has(Role::Transmitted) => {}
+            Role::Count if columns.has(Role::Bytes) => {}
             Role::Count => {
                 let what = "elements of unknown size: a column message_bytes, or ReproMPI's #@datatype_size_bytes=, is missing";
                 let element = row.size.element.ok_or_else(|| wrong(column, what))?;
@@ -180,14 +163,7 @@ pub(super) fn read(
                 let what = format!("the benchmark found an error: {} is {text}", column.name);
                 row.fault = Some(Finding::new(code, what));
             }
-            Role::Begin => begin = text.parse().map_err(|_| wrong(column, format!("`{text}` is not a number")))?,
-            _ if is_derived && text == NO_DATA => {}
-            // A standard deviation may follow, in parentheses; the algorithm is named by the column or the one in front.
-            _ if is_derived => {
-                let algorithm = column.algorithm.as_deref().map(CandidateName::read).or(row.facts.algorithm.clone());
-                times.push((algorithm, column, text.split('(').next().unwrap_or_default()));
-            }
-            Role::Mean | Role::Median | Role::Min | Role::Max | Role::End => times.push((None, column, text)),
+            Role::Mean | Role::Median | Role::Min | Role::Max => times.push((column, text)),
         }
     }
     row.size.meaning = match columns.column(Role::Bytes) {
@@ -201,27 +177,21 @@ pub(super) fn read(
     match row.size.printed {
         Some(bytes) if is_barrier && bytes > 0 => Err(bad(format!("barrier carries no data, but its size is {bytes}"))),
         // Nothing to send takes no measurable time; such rows are passed over for their size.
-        Some(0) if row.facts.collective.is_some_and(Collective::has_sizes) => Ok(vec![row]),
-        _ if row.fault.is_some() => Ok(vec![row]),
-        _ => {
-            let times = group(times, |(algorithm, ..)| algorithm.clone()).into_values();
-            Ok(times.map(|times| timing(row.clone(), times, begin)).collect())
-        }
+        Some(0) if row.facts.collective.is_some_and(Collective::has_sizes) => Ok(row),
+        _ if row.fault.is_some() => Ok(row),
+        _ => Ok(timing(row, times)),
     }
 }
 
-/// The timing of an algorithm of a row, from all of its times.
-fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Raw {
-    for (algorithm, column, text) in times {
-        row.facts.algorithm = algorithm.or(row.facts.algorithm);
-        let (seconds, step) = match (time(text, column.per_second), column.role) {
+/// A row with its times.
+fn timing(mut row: Raw, times: Vec<(&Column, &str)>) -> Raw {
+    for (column, text) in times {
+        let (seconds, step) = match time(text, column.per_second) {
             // Printed with two decimals, the time of the fastest rank may well be 0.00.
-            (Err(_), Some(Role::Min)) if text.parse() == Ok(0.0) => continue,
-            (Ok((Seconds(end), step)), Some(Role::End)) if end > begin => (Seconds(end - begin), step),
-            (Ok(time), role) if role != Some(Role::End) => time,
-            _ if text.is_empty() => return Raw { fault: Some(empty(column)), ..row },
-            (read, _) => {
-                let what = read.err().unwrap_or_else(|| format!("`{text}` is not after the begin"));
+            Err(_) if column.role == Some(Role::Min) && text.parse() == Ok(0.0) => continue,
+            Ok(time) => time,
+            Err(_) if text.is_empty() => return Raw { fault: Some(empty(column)), ..row },
+            Err(what) => {
                 let fault = Finding::new(FindingCode::BadTime, format!("{}: {what}", column.name));
                 return Raw { fault: Some(fault), ..row };
             }
@@ -230,9 +200,6 @@ fn timing(mut row: Raw, times: Vec<TimeOfRow<'_>>, begin: f64) -> Raw {
         match column.role {
             Some(Role::Min) => row.times.min = Some(seconds),
             Some(Role::Max) => row.times.max = Some(seconds),
-            Some(Role::End) => {
-                row.times = TimeStatistics { max: Some(seconds), min: Some(seconds), mean: Some(seconds) }
-            }
             _ => row.times.mean = Some(seconds),
         }
     }

@@ -8,7 +8,7 @@ use collrules_rules::Release;
 use regex::{Captures, Regex};
 
 use crate::columns::{Columns, Role, per_second, time_role};
-use crate::facts::{CompleteFacts, Facts, collective_named, words};
+use crate::facts::{CompleteFacts, Facts, collective_named, has_word, words};
 use crate::finding::{Finding, FindingCode, ImportError};
 
 /// A statement, with the line that makes it.
@@ -116,6 +116,18 @@ pub(super) fn read(line: u64, text: &str, earlier: &[Statement]) -> Vec<Statemen
     stated.extend(placed.filter(|placed| !stated.contains(placed)));
     stated.retain(|it| (it.about.as_str(), it.value.as_str()) != ("ranks", "0"));
     stated
+}
+
+/// Statements of the parts of a path about the MPI library. Below a part that names Open MPI, others are something else.
+pub(super) fn of_path(parts: &[&str]) -> Vec<Statement> {
+    let ours = parts.iter().rposition(|part| has_word(&words(part), &["ompi", "openmpi"]));
+    let all = [("version", parts), ("library", &parts[ours.map_or(0, |place| place + 1)..])];
+    let stated = |(about, parts): (&str, &[&str])| {
+        let path = parts.join("/");
+        let read = read(1, &format!("path: {path}/ {}/", path.replace('_', " ")), &[]);
+        read.into_iter().filter(|it| it.about == about).collect::<Vec<_>>()
+    };
+    all.into_iter().flat_map(stated).collect()
 }
 
 /// The first statement about something.
@@ -252,15 +264,13 @@ impl Assumed<'_> {
                 (times.filter_map(|time| time.per_second).any(is_other), "another unit than the header or --unit")
             }
             ("statistic", ..) => {
-                let role = time_role(&["time".to_owned(), value.to_lowercase()]);
+                let role = time_role(&words(&format!("time {value}")));
                 let is_other = matches!(role, Some(Role::Max | Role::Min | Role::Spread));
                 let is_named = self.columns.is_some_and(|columns| columns.has(Role::Max));
                 (is_other && !is_named, "a statistic other than a mean; name the column after it")
             }
+            ("device", ..) => (true, "buffers in the memory of a device"),
             ("order", ..) => (true, "another order of columns than their header"),
-            ("size_first", ..) => {
-                (self.columns.is_some_and(Columns::has_sizes_last), "another order of columns than their header")
-            }
             ("coll", ..) => {
                 let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");
                 (is_ours && is_listed == value.starts_with('^'), "components without coll/tuned")
@@ -298,6 +308,25 @@ mod tests {
 
     fn facts(text: &str) -> Vec<(String, String)> {
         read(1, text, &[]).into_iter().map(|statement| (statement.about, statement.value)).collect()
+    }
+
+    #[test]
+    fn other_libraries_are_known_by_their_names() {
+        for (path, library) in [
+            ("I_MPI_ADJUST_BCAST=3_np8.txt", Some("I_MPI_")),
+            ("impi/bcast-np8-a0.txt", Some("impi")),
+            ("bcast-np8-mvapich2.txt", Some("mvapich")),
+            ("bcast_mpich_np8.txt", Some("mpich")),
+            ("IntelMPI2021/bcast-np8-a0.txt", Some("IntelMPI")),
+            ("intel-mpi/bcast-np8-a0.txt", Some("intel-mpi")),
+            ("ucc/bcast-np8-a0.txt", Some("ucc")),
+            ("mpich/ompi/bcast-np8-a0.txt", None),
+            ("mpich-vs-ompi/bcast-np8-a0.txt", None),
+            ("success/bcast-np8-a0.txt", None),
+        ] {
+            let stated = of_path(&path.split('/').collect::<Vec<_>>());
+            assert_eq!(find(&stated, "library").map(|it| it.value.as_str()), library, "{path}");
+        }
     }
 
     #[test]

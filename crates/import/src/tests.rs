@@ -209,8 +209,8 @@ fn rows_that_contradict_each_other_are_all_left_out() {
     let table = rows("bcast,0,2,1,1\nbcast,0,4,1,1\nbcast,0,2,1,2\nbcast,0,2,1,1\nbcast,1,2,1,2\n");
     assert_eq!(lines(&table), [3, 6]);
     let what = "lines 2, 4 and 5 contradict each other about bcast of 1 B on 2 ranks, builtin, and none is used; \
-                number repetitions in a column `launch` (starts of mpirun) or `nrep` (calls of one start), and times of \
-                single ranks in a column `rank`";
+                number repetitions in a column `launch` (starts of mpirun, `run1` in names of files) or `nrep` (calls of one \
+                start), and times of single ranks in a column `rank`; algorithm 0 and `default` are the same";
     assert_eq!(problems(&table), [2, 4, 5].map(|line| format!("line {line}: {what}")));
 }
 

@@ -43,8 +43,6 @@ pub struct Imported {
     pub times: TimeStatistics,
     /// True if the mean is a median over calls.
     pub(super) is_median: bool,
-    /// True if the buffers are in the memory of a device.
-    pub(super) is_on_device: bool,
 }
 
 impl Imported {
@@ -195,15 +193,12 @@ pub(super) fn settle(
                 continue;
             }
             let lines: Vec<String> = rows.iter().map(&line).collect();
-            let mut what = format!(
+            let what = format!(
                 "lines {} contradict each other about {cell}, {candidate}, and none is used; number repetitions in a \
-                 column `launch` (starts of mpirun) or `nrep` (calls of one start), and times of single ranks in a \
-                 column `rank`",
+                 column `launch` (starts of mpirun, `run1` in names of files) or `nrep` (calls of one start), and times of \
+                 single ranks in a column `rank`; algorithm 0 and `default` are the same",
                 some(&lines, NAMED_LINES),
             );
-            if candidate == Candidate::Builtin && rows.iter().any(|row| row.source != first.source) {
-                what += ", such as run1 in names of files: 0 and `default` both mean Open MPI's default";
-            }
             rows.iter().for_each(|row| report(row, Finding::new(FindingCode::Contradiction, &*what)));
         }
     }

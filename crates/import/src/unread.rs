@@ -8,39 +8,33 @@ use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
 use crate::row::{Parsed, Raw};
 
-/// Findings about columns that are not read.
-const OVER_CALLS: (FindingCode, &str) =
-    (FindingCode::PassedOver, "are taken for statistics over calls, not over ranks, and not read");
-const EQUAL: (FindingCode, &str) = (FindingCode::PassedOver, "are not read");
-const VARYING: (FindingCode, &str) =
-    (FindingCode::VaryingColumn, "are not read, though values differ: rows are compared as if they were the same");
-
 /// Names the columns that are not read. A column that splits a comparison makes it worthless.
 pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
     let tables = || parsed.outputs.iter().filter(|output| output.columns.as_deref().is_some_and(Columns::is_table));
     let columns = tables().flat_map(|output| &output.columns).flat_map(|columns| &columns.columns);
-    let over_calls = columns.filter(|column| column.role == Some(Role::Spread));
-    let mut found: BTreeSet<_> = over_calls.map(|column| (OVER_CALLS, column.name.clone())).collect();
+    let over_calls: Vec<_> = columns.filter(|column| column.role == Some(Role::Spread)).map(|it| &it.name).collect();
+    let why =
+        if over_calls.is_empty() { "" } else { "; names of statistics over ranks say `rank`, others are over calls" };
     let rows: Vec<&Raw> = tables().flat_map(|output| &output.raws).filter(|raw| raw.fault.is_none()).collect();
-    for name in rows.iter().flat_map(|raw| &raw.unread).map(|(name, ..)| name).collect::<BTreeSet<_>>() {
-        let kind = if compare_column(name, &rows)? { VARYING } else { EQUAL };
-        // Numbers without a name are those of the rows, as pandas writes them.
-        found.extend((!name.is_empty()).then(|| (kind, name.clone())));
-    }
-    for ((code, what), columns) in group(found, |(kind, _)| *kind) {
-        let names: Vec<String> = columns.iter().map(|(_, name)| format!("`{name}`")).collect();
-        parsed.findings.push(Finding::new(code, format!("columns {} {what}", names.join(", "))));
+    let unread: BTreeSet<&String> = rows.iter().flat_map(|raw| &raw.unread).map(|(name, ..)| name).collect();
+    unread.iter().try_for_each(|name| compare_column(name, &rows))?;
+    // Numbers without a name are those of the rows, as pandas writes them.
+    let names: BTreeSet<&String> = unread.into_iter().chain(over_calls).filter(|name| !name.is_empty()).collect();
+    if !names.is_empty() {
+        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+        let what = format!("columns {} are not read{why}", names.join(", "));
+        parsed.findings.push(Finding::new(FindingCode::PassedOver, what));
     }
     Ok(())
 }
 
-/// Returns true if the values of a column differ, as remarks and results do; times may depend on others, so that they
-/// are an error. Rows under headers without the column have an empty value.
-fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
+/// Fails if the values of a column differ, since times may depend on them, unless they are remarks or results. Rows under
+/// headers without the column have an empty value.
+fn compare_column(name: &str, rows: &[&Raw]) -> Result<(), ImportError> {
     let value =
         |raw: &Raw| raw.unread.iter().find(|(other, ..)| other == name).map_or(String::new(), |it| it.2.clone());
     let first = rows.first().map_or(String::new(), |raw| value(raw));
-    let Some(other) = rows.iter().find(|raw| value(raw) != first) else { return Ok(false) };
+    let Some(other) = rows.iter().find(|raw| value(raw) != first) else { return Ok(()) };
     let words = words(name);
     // Only rows with the same ranks and collective are compared: a column that these determine, such as nodes, splits nothing.
     let is_told = [true, false].into_iter().any(|by_ranks| {
@@ -49,7 +43,7 @@ fn compare_column(name: &str, rows: &[&Raw]) -> Result<bool, ImportError> {
         alike.values().all(|rows| rows.iter().all(|raw| value(raw) == value(rows[0])))
     });
     if is_told || words.is_empty() || ["remark", "result"].iter().any(|content| has_word_of(content, &words)) {
-        return Ok(true);
+        return Ok(());
     }
     Err(ImportError::doubtful(format!(
         "column {name} is not read, but has several values ({first} and, on line {}, {}); import the rows of one value, \

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use collrules_import::{self as import, Import, ImportFormat, Importer};
+use collrules_import::{self as import, Import};
 use collrules_record::conduct::list_conducts;
 use collrules_record::estimate::mean;
 use collrules_record::findings::CellFinding;
@@ -117,12 +117,6 @@ impl Source {
     pub fn of_table(path: &Path, options: import::Options, session: &mut Session<'_>) -> Result<Self, WorkflowError> {
         let bytes = import::read_file(path).map_err(|cause| WorkflowError::open(path, cause))?;
         let release = options.release;
-        if let Some(format) = Importer::format(&bytes).filter(|format| *format != ImportFormat::Table) {
-            return Err(WorkflowError::Input(format!(
-                "{} is {format}, not a table: `collrules lab import` makes a run directory of it to analyze",
-                path.display(),
-            )));
-        }
         let name =
             path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
         let read = import::table(&name, &bytes, options);

@@ -21,10 +21,12 @@ use crate::screen;
 use crate::session::command_line;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Formats, known by their content: text of OSU micro-benchmarks, IMB-MPI1 and ReproMPI; output \
-directories, detail.out and best.out of ompi-collectives-tuning; tables with named columns, separated by commas, \
-semicolons or tabs. Any may be packed with gzip. What the content does not say is taken from names such as \
-bcast-np4-a3.txt or np4/a3/bcast.txt, or from options.")]
+#[command(
+    after_help = "Formats, known by their content: text of OSU micro-benchmarks, IMB-MPI1 and ReproMPI, also in \
+directories of ompi-collectives-tuning; tables with named columns, separated by commas, semicolons or tabs. Any may be \
+packed with gzip. What the content does not say is taken from names such as bcast-np4-a3.txt or np4/a3/bcast.txt, or from \
+options."
+)]
 pub(crate) struct ImportArgs {
     /// Files, and directories with files; - is standard input
     #[arg(value_name = "INPUT", required = true)]

@@ -3,13 +3,11 @@
 //! Each check looks at all timings together and knows nothing of files. Its thresholds are stated next to it, with
 //! their rate of false alarms.
 
-mod gaps;
 mod limits;
 mod neighbours;
 mod series;
 mod twins;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use collrules_rules::collective::{CallData, Extent};
@@ -62,14 +60,12 @@ impl PointValue {
     }
 }
 
-/// All suspicions about timings, which have to be ordered by cell, candidate, launch and round. `lost` are points that
-/// are already reported as unusable.
+/// All suspicions about timings, which have to be ordered by cell, candidate, launch and round.
 pub(super) fn check(
     timings: &[Imported],
     statistic: Statistic,
     release: Release,
     process_bandwidth: f64,
-    lost: &BTreeSet<(Cell, Candidate)>,
 ) -> Vec<Suspicion> {
     let points = points(timings, statistic);
     let checks = [
@@ -79,7 +75,6 @@ pub(super) fn check(
         twins::check(&points, release),
         neighbours::check(&points),
         series::check(&points),
-        gaps::check(&points, lost),
     ];
     checks.into_iter().flatten().collect()
 }

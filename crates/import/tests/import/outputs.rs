@@ -280,7 +280,7 @@ fn logs_of_all_forms_give_their_values_or_are_refused() {
         (output("x"), "refused"),
         (output("0.00"), "refused"),
         (output("30 28 31"), "refused"),
-        (output("30").replace("OSU MPI", "OSU MPI-CUDA"), one),
+        (output("30").replace("OSU MPI", "OSU MPI-CUDA"), "refused"),
         (output("30").replace("Broadcast", "Non-blocking Broadcast"), "refused"),
         (output("30").replace("Broadcast", "Scatter"), "refused"),
         (format!("{}{}", output("30"), output("30")), one),

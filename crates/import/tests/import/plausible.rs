@@ -135,15 +135,6 @@ fn series_in_another_unit_are_found() {
     assert_eq!(all.findings[0].timings, 90, "{:#?}", all.findings);
 }
 
-#[test]
-fn sizes_that_only_others_have_are_gaps() {
-    let import = smooth(0.05, |algorithm, ranks, bytes, time| {
-        ((algorithm, ranks) != (1, 16) || ![8, 64].contains(&bytes)).then_some(time)
-    });
-    assert_eq!(import.findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), [FindingCode::Gap]);
-    assert!(import.findings[0].message.ends_with("lacks sizes that other candidates have: 8 B and 64 B"));
-}
-
 // A value on which two launches agree is no slip.
 #[test]
 fn a_value_that_another_launch_repeats_is_none() {

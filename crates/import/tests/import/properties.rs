@@ -34,7 +34,7 @@ const WORDS: [&str; 47] = [
     "test count median_sec\n",
     "MPI_Bcast ",
     "#Nnodes Message_size 0 1 binomial\n",
-    "#Nranks Message_size Best_Algorithm Best_Latency\n",
+    "# Size Avg Latency(us) Transmit Size\n",
     "No data",
     "(0.5)",
     "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\n",

@@ -4,7 +4,7 @@ use std::fs;
 
 use collrules_import::{FindingCode, ImportError, Importer, add_all};
 
-use crate::support::{data, found, import_with, options, timings};
+use crate::support::{data, import_with, options, timings};
 
 #[test]
 fn files_of_the_same_thing_are_launches_if_their_names_say_so() {
@@ -22,17 +22,6 @@ fn files_of_the_same_thing_are_launches_if_their_names_say_so() {
     // Those whose names say what was timed are one place.
     let files = [("x/np4/a0/bcast.txt", first.as_bytes()), ("x/np4/a6/bcast.txt", second.as_bytes())];
     assert_eq!(import_with(options(), &files).unwrap().timings.len(), 2);
-    // A copy is none.
-    let files = [("x/bcast-np4-a0.txt", first.as_bytes()), ("y/bcast-np4-a0.txt", first.as_bytes())];
-    let import = import_with(options(), &files).unwrap();
-    assert_eq!((import.timings.len(), found(&import)), (1, vec![(FindingCode::Duplicate, None)]));
-    // Under a name that says something else it is doubtful, unless it is short.
-    let long = format!("{first}2  1.10\n4  1.30\n");
-    for (text, codes) in [(&long, vec![(FindingCode::SameContent, None)]), (&first, vec![])] {
-        let files = [("bcast-np4-a0.txt", text.as_bytes()), ("bcast-np8-a0.txt", text.as_bytes())];
-        let import = import_with(options(), &files).unwrap();
-        assert_eq!((import.sources.len(), found(&import)), (2, codes));
-    }
     // Names that give both the same number contradict each other.
     let files = [("bcast-np4-a0-run3.txt", first.as_bytes()), ("bcast-np4-a0-run3.out", second.as_bytes())];
     let error = import_with(options(), &files).unwrap_err().to_string();
@@ -66,13 +55,9 @@ fn the_predecessor_s_directories() {
     }
     fs::write(scatter.join("scatter_coltune.sh"), "#!/bin/sh\nmpirun\n").unwrap();
     fs::write(scatter.join("detail.out"), "#Nnodes Message_size 0 1 2\n16 8 1.5 2.5 3.5\n").unwrap();
-    fs::write(scatter.join("best.out"), "#Nranks Message_size Best_Algorithm Best_Latency\n16 8 1 2.5\n").unwrap();
-    let add = || {
-        let mut importer = Importer::new(options());
-        add_all(&mut importer, &[scratch.path().join("output")]).unwrap();
-        importer.finish().unwrap()
-    };
-    let import = add();
+    let mut importer = Importer::new(options());
+    add_all(&mut importer, &[scratch.path().join("output")]).unwrap();
+    let import = importer.finish().unwrap();
     assert_eq!(
         timings(&import),
         [
@@ -85,17 +70,7 @@ fn the_predecessor_s_directories() {
         ]
     );
     let codes: Vec<FindingCode> = import.findings.iter().map(|finding| finding.code).collect();
-    assert_eq!(codes, [FindingCode::PassedOver; 3], "{:#?}", import.findings);
-    // Without the raw outputs the table counts, and without that the winners do.
-    for entry in fs::read_dir(&scatter).unwrap() {
-        let path = entry.unwrap().path();
-        if path.to_string_lossy().contains("_run") {
-            fs::remove_file(path).unwrap();
-        }
-    }
-    assert_eq!(timings(&add()).len(), 3);
-    fs::remove_file(scatter.join("detail.out")).unwrap();
-    assert_eq!(timings(&add()), ["scatter 16 8 tuned:1/0/0/0 0.0 2.50 -"]);
+    assert_eq!(codes, [FindingCode::PassedOver; 2], "{:#?}", import.findings);
 }
 
 const TABLE: &str = "collective,algorithm_id,comm_size,message_bytes,avg_latency_us\nbcast,0,4,1,1\n";

@@ -73,9 +73,17 @@ fn numbers_of_ranks_are_read_to_their_end() {
         ("ranks: 8-16", None),
         ("ranks: 16.", Some(16)),
         ("ranks: 16, threads: 2", Some(16)),
+        ("-N 4 -n 32", Some(32)),
+        ("args: -n 32 -N 4", Some(32)),
+        ("ranks per communicator: 16", Some(16)),
+        ("processes in the job: 16", Some(16)),
+        ("started on 16 cores", Some(16)),
+        ("nodes 4 ppn 8", Some(32)),
+        ("P=16", Some(16)),
+        ("p = 0.05", None),
     ] {
         check_ranks(line, ranks);
-        if ranks.is_none() {
+        if line != "p = 0.05" {
             assert_eq!(outcome(options(), "bcast-np4-a3.txt", &format!("{line}\n{OSU}")), "refused", "{line}");
         }
     }
@@ -120,6 +128,11 @@ fn libraries_components_and_statistics_of_all_rows_are_compared() {
         ("statistic", "mean", "p99"),
         ("stat", "avg", "min"),
         ("aggregation", "median", "max"),
+        ("statistic", "mean over ranks", "99th percentile"),
+        ("reduction", "mean", "max"),
+        ("quantity", "average time", "p95"),
+        ("stack", "openmpi", "hpe-mpt"),
+        ("collective_component", "tuned", "han"),
     ] {
         assert_eq!(outcome(options(), "t.csv", &table(column, [ours; 2])), BOTH, "{column}: {ours}");
         assert_eq!(outcome(options(), "t.csv", &table(column, [other; 2])), "refused", "{column}: {other}");
@@ -127,6 +140,13 @@ fn libraries_components_and_statistics_of_all_rows_are_compared() {
         let later = format!("bcast,0,4,2048,40,{other}\nbcast,6,4,2048,34,{other}\n");
         let text = table(column, [ours; 2]) + &later;
         assert_eq!(outcome(options(), "t.csv", &text), "refused", "{column}: {ours}, {other}");
+    }
+}
+
+#[test]
+fn lines_name_other_libraries() {
+    for line in ["HPE MPT 2.27", "# Platform MPI 9.1", "module load mpt/2.27", "MS-MPI 10.1", "Cray MPICH 8.1"] {
+        assert_eq!(outcome(options(), "bcast-np4-a3.txt", &format!("{line}\n{OSU}")), "refused", "{line}");
     }
 }
 
