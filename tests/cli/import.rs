@@ -136,13 +136,11 @@ fn what_is_missing_has_an_option() {
     import(&["--np", "4", "--algorithm", "binomial"], &[&file], &out).exits(0);
     import(&["--np", "4", "--candidate", "0"], &[&file], &out).exits(6);
     let second = scratch.path().join("second");
-    fs::rename(&file, scratch.path().join("16x6")).unwrap();
-    let pattern = ["--name-pattern", "{np}x{algorithm}"];
-    import(&pattern, &[&scratch.path().join("16x6")], &second).exits(0);
+    fs::rename(&file, scratch.path().join("np16-a6")).unwrap();
+    import(&[], &[&scratch.path().join("np16-a6")], &second).exits(0);
     let samples = fs::read_to_string(second.join("samples.csv")).unwrap();
     assert!(samples.contains("\n0,0,0,bcast,16,1,tuned:6/0/0/0,,,0.00000021,\n"), "{samples}");
     assert_eq!(samples.lines().filter(|line| line.contains(",bcast,16,")).count(), 17);
-    import(&["--name-pattern", "{x}"], &[&file], &second).exits(2);
     import(&[], &[&scratch.path().join("nowhere")], &second).exits(3);
 }
 

@@ -30,7 +30,6 @@ fn options_that_mean_nothing_are_refused_before_anything_is_measured() {
         ("tune --simulate --np 8:2 --out run", 2),
         ("tune --simulate --np 64 --out run", 4),
         ("tune --simulate --quiet --json --out run", 2),
-        ("lab import results --name-pattern {collective}-{np}.txt --out run", 3),
         ("analyze nowhere", 3),
         ("diff - -", 2),
     ] {

@@ -16,7 +16,7 @@ use super::options::Options;
 use super::plausible::{self, Suspicion};
 use super::reader;
 use super::row::{Parsed, Raw};
-use super::statement::{self, Assumed, Statement};
+use super::statement::{self, Assumed};
 use super::timing::{self, Imported};
 use collrules_record::findings::Statistic;
 use collrules_record::{Bytes, Candidate, CandidateName, Cell};
@@ -60,8 +60,6 @@ pub struct Importer {
     findings: Vec<Finding>,
     /// Points that have an unusable value.
     lost: BTreeSet<(Cell, Candidate)>,
-    /// True if a name matched the pattern.
-    matched: bool,
     /// The directory of the Open MPI that commands in files name.
     installation: Option<String>,
     /// Number of timings of a file that is refused after it was read.
@@ -72,8 +70,8 @@ impl Importer {
     /// Begins.
     pub fn new(options: Options) -> Self {
         let (sources, names, timings, findings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (lost, matched, installation, refused) = (BTreeSet::new(), false, None, 0);
-        Self { options, sources, names, timings, findings, lost, matched, installation, refused }
+        let (lost, installation, refused) = (BTreeSet::new(), None, 0);
+        Self { options, sources, names, timings, findings, lost, installation, refused }
     }
 
     /// Reports a file that is skipped on purpose.
@@ -99,12 +97,7 @@ impl Importer {
     pub(crate) fn add_file(&mut self, file: &str, parts: &[&str], bytes: &[u8]) -> Result<(), ImportError> {
         let (text, findings) = content::decode(bytes)?;
         let release = self.options.release;
-        let pattern = self.options.pattern.as_ref();
-        let described = pattern.and_then(|pattern| Some((pattern.facts(&parts.join("/"))?, pattern.directories)));
-        self.matched |= described.is_some();
-        let (described, directories) = described.unwrap_or_default();
-        let mut name = names::facts(parts, release);
-        name.facts = described.or(name.facts);
+        let name = names::facts(parts, release);
         let mut parsed = reader::read(&text, &self.options)?;
         let of_path = statement::of_path(parts);
         parsed.outputs.iter_mut().for_each(|output| output.stated.extend_from_slice(&of_path));
@@ -119,25 +112,26 @@ impl Importer {
         };
         parsed.findings.extend(findings);
         self.take(source, &name, parsed)?;
-        self.names.push((name.facts, names::place(file, directories, release)));
+        self.names.push((name.facts, names::place(file, release)));
         Ok(())
     }
 
     /// Takes the timings of a file, with the facts of its name and of the user.
     fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
-        let Parsed { outputs, banners, mut findings, .. } = parsed;
+        let Parsed { outputs, banners, behind, mut findings, .. } = parsed;
+        let supplied = statement::supplied(&outputs, &behind);
         let count: usize = outputs.iter().map(|output| output.raws.len()).sum();
         self.refused = count + findings.iter().map(|finding| finding.timings).sum::<usize>();
         let mut timings = Vec::new();
         let is_average = self.options.time == Some(Statistic::RankAverage);
         // Rows without use, with the first one's line, if they are not all, and their number; and notes about names.
         let mut unused: BTreeMap<(FindingCode, String), (Option<u64>, usize)> = BTreeMap::new();
-        for output in &outputs {
+        for (output, supplied) in outputs.iter().zip(supplied) {
             let named = statement::find(&output.stated, "installation").map(|statement| statement.value.clone());
             self.installation = self.installation.take().or(named);
             for rows in output.raws.chunk_by(|a, b| a.facts == b.facts) {
                 let content = &rows[0].facts;
-                let completed = self.complete(content, &output.stated, name);
+                let completed = self.complete(content, &supplied, name);
                 if let Ok((subject, note)) = &completed {
                     let (columns, installation) = (output.columns.as_deref(), self.installation.as_deref());
                     let assumed = Assumed { subject, content, columns, installation, release: self.options.release };
@@ -177,8 +171,7 @@ impl Importer {
         if banners.len() > 1 && given != Facts::default() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
             let lines = some(&lines, timing::NAMED_LINES);
-            let what =
-                format!("outputs begin on lines {lines}, and --np, --algorithm and --launch hold for all of them");
+            let what = format!("outputs begin on lines {lines}; --np, --algorithm and --launch hold for all");
             findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
         if timings.is_empty() && findings.is_empty() {
@@ -197,13 +190,13 @@ impl Importer {
     fn complete(
         &self,
         content: &Facts,
-        stated: &[Statement],
+        supplied: &Facts,
         name: &PathFacts,
     ) -> Result<(CompleteFacts, Option<String>), (FindingCode, String)> {
         let code = if content.algorithm.is_some() { FindingCode::BadRow } else { FindingCode::UnusableFile };
         let combined = combine(&self.options.facts, content, &name.facts, self.options.release);
         let (facts, note) = combined.map_err(|why| (code, why))?;
-        let Facts { collective, ranks, algorithm, launch } = facts.or(statement::supplied(stated));
+        let Facts { collective, ranks, algorithm, launch } = facts.or(supplied.clone());
         if let (Some(collective), Some(ranks), Some(CandidateName::Complete(candidate))) =
             (collective, ranks, &algorithm)
         {
@@ -219,8 +212,8 @@ impl Importer {
         let unread = note.or(name.unread.clone()).map_or(String::new(), |why| format!("; {why}"));
         let lacks = lacks.join(", nor ");
         let what = format!(
-            "neither the content nor the file name says {lacks}{unread}; --name-pattern says how to read names, and \
-             tables can have columns collective, comm_size and algorithm_id"
+            "neither the content nor the file name says {lacks}{unread}; files can have names such as bcast-np4-a3.txt, and \
+             tables columns collective, comm_size and algorithm_id"
         );
         Err((FindingCode::UnusableFile, what))
     }
@@ -249,13 +242,8 @@ impl Importer {
 
     /// Combines all files: resolves duplicates, and looks for implausible values.
     pub fn finish(self) -> Result<Import, ImportError> {
-        let Self { options, mut sources, names, timings, mut findings, lost, matched, .. } = self;
+        let Self { options, mut sources, names, timings, mut findings, lost, .. } = self;
         let release = options.release;
-        if options.pattern.is_some() && !matched {
-            let what = "no file has a name as --name-pattern describes it; a pattern has to match the end of the path, with \
-                        its directories and its ending";
-            return Err(ImportError::doubtful(what));
-        }
         let place = |timing: &Imported| match sources.len() {
             1 => timing.line.to_string(),
             _ => format!("{} of {}", timing.line, sources[timing.source].file),

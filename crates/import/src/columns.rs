@@ -2,12 +2,14 @@
 
 use std::sync::LazyLock;
 
+use collrules_record::Seconds;
 use collrules_record::findings::Statistic;
 use collrules_rules::names;
 
 use crate::facts::{has_word, words};
 use crate::finding::ImportError;
 use crate::options::Options;
+use crate::timing::{SLACK, time};
 
 names! {
     /// Content of a column, with the name that messages use, and that tables should have.
@@ -144,6 +146,11 @@ impl Columns {
         self.columns.iter().any(|column| column.name == "test") && !self.has(Role::Ranks)
     }
 
+    /// The contents that are known, in their order.
+    pub(super) fn roles(&self) -> Vec<Role> {
+        self.columns.iter().filter_map(|column| column.role).collect()
+    }
+
     pub(super) fn has(&self, role: Role) -> bool {
         self.column(role).is_some()
     }
@@ -177,6 +184,13 @@ impl Columns {
         if self.is_table() && is_header {
             let what = "resembles a header, but its columns are unknown, so that nothing behind it can be read";
             return Some(format!("{} {what}", short(line)));
+        }
+        let is_comma = |(column, text): &(&Column, &String)| column.is_time() && text.contains(',');
+        if self.columns.iter().zip(fields).any(|pair| is_comma(&pair)) {
+            return Some(format!(
+                "{} has a comma in a time; write decimal points, and nothing between thousands",
+                short(line)
+            ));
         }
         let has_no_unit = |column: &Column| column.is_time() && column.per_second.is_none();
         let bare = self.columns.iter().zip(fields).find(|(column, text)| has_no_unit(column) && is_number(text));
@@ -364,9 +378,14 @@ fn spellings(content: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns true if a word of a name suffices to tell its content.
-pub(super) fn has_word_of(content: &str, words: &[String]) -> bool {
+fn has_word_of(content: &str, words: &[String]) -> bool {
     let mut lines = SPELLED.iter().filter(|(known, _)| known.strip_prefix('*') == Some(content));
     lines.any(|(_, spellings)| words.iter().any(|word| spellings.contains(&word.as_str())))
+}
+
+/// Returns true for the name of a remark, or of a result, on which no time depends.
+pub(super) fn is_remark(name: &str) -> bool {
+    ["remark", "result"].iter().any(|content| has_word_of(content, &words(name)))
 }
 
 /// Content of a column of times, by the words of its name without the unit.
@@ -387,6 +406,13 @@ fn is_spread(word: &str) -> bool {
     let bare = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
     let is_quantile = bare.len() < word.len() && ["p", "q", "pct"].contains(&bare);
     is_quantile || has_word_of(Role::Spread.name(), &[bare.to_owned()])
+}
+
+/// Returns true if a column is a minimum or a maximum over calls that its mean or median cannot have.
+pub(super) fn is_impossible(column: &Column, text: &str, mean: Seconds) -> bool {
+    let Ok((Seconds(bound), step)) = time(text, column.per_second) else { return false };
+    let (words, slack) = (words(&column.name), step + SLACK * mean.0);
+    is_maximum(&words) && bound + slack < mean.0 || has_word(&words, &["min", "minimum"]) && bound - slack > mean.0
 }
 
 /// Returns true if a name is that of a maximum.

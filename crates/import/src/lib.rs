@@ -45,7 +45,6 @@ pub use facts::Facts;
 pub use finding::{Finding, FindingCode, FindingSeverity, ImportError};
 pub use formats::ImportFormat;
 pub use manifest::{ImportManifest, ImportReport, create, doubted, open, remarks};
-pub use names::NamePattern;
 pub use options::{Options, PROCESS_BANDWIDTH};
 pub use timing::{Imported, TimeStatistics};
 pub use walk::{CannotRead, add_all};

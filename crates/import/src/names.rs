@@ -1,4 +1,4 @@
-//! Facts in the names of files and directories, in usual forms or as the user describes them.
+//! Facts in the names of files and directories, in usual forms.
 //!
 //! A part of a path is believed if all of its words are known: `bcast-np4-a3.txt`, `np4/a3/bcast.txt`,
 //! `scatter_16ranks_binomial_run2.out`, or ompi-collectives-tuning's `2_16ranks_run0.out`. Words that a name has for
@@ -9,7 +9,7 @@ use std::path::{Component, Path};
 use std::sync::LazyLock;
 
 use collrules_record::{CandidateName, Ranks};
-use collrules_rules::{Collective, Release, read_from_text};
+use collrules_rules::{Collective, Release};
 use regex::{Captures, Regex};
 
 use crate::facts::{Facts, collective_named, words};
@@ -68,13 +68,11 @@ pub(super) fn facts(parts: &[&str], release: Release) -> PathFacts {
     found
 }
 
-/// The directory of a file, without directories that are named after facts of timings, such as `np4/a3`, and without the
-/// last ones that a pattern describes.
-pub(super) fn place(file: &str, described: usize, release: Release) -> String {
+/// The directory of a file, without directories that are named after facts of timings, such as `np4/a3`.
+pub(super) fn place(file: &str, release: Release) -> String {
     let directories = Path::new(file).parent().into_iter().flat_map(Path::components);
     let directories = directories.filter(|part| !matches!(part, Component::CurDir));
-    let names: Vec<_> = directories.map(|part| part.as_os_str().to_string_lossy()).collect();
-    let mut kept = names[..names.len().saturating_sub(described)].to_vec();
+    let mut kept: Vec<_> = directories.map(|part| part.as_os_str().to_string_lossy()).collect();
     kept.retain(|name| {
         let (facts, unknown) = read_part(name, None, true, release);
         unknown.is_some() || facts == Facts::default()
@@ -120,45 +118,6 @@ fn read_part(
     }
     (facts, unknown)
 }
-
-/// A description of names. `{collective}`, `{np}`, `{algorithm}` and `{launch}` stand for these facts, `*` for anything
-/// within a part, `/` separates parts.
-#[derive(Clone, Debug)]
-pub struct NamePattern {
-    /// Matches a whole number of last parts of a path, with a group for each fact.
-    expression: Regex,
-    /// Number of directories that it describes.
-    pub(super) directories: usize,
-}
-
-impl NamePattern {
-    fn read(text: &str) -> Result<Self, String> {
-        let example = "{collective}-np{np}-a{algorithm}*.txt";
-        let bad = |what: &str| format!("`{text}` is not a name pattern: {what}; write one like {example}");
-        let mut expression = regex::escape(text).replace(r"\*", "[^/]*");
-        let collectives = spellings();
-        let forms = ["[0-9]*[1-9][0-9]*", "[A-Za-z0-9_]+", "[0-9]+", &collectives];
-        for (name, values) in ["np", "algorithm", "launch", "collective"].into_iter().zip(forms) {
-            expression = expression.replace(&format!(r"\{{{name}\}}"), &format!("(?P<{name}>{values})"));
-        }
-        if [r"\{", r"\}"].iter().any(|brace| expression.contains(brace)) {
-            return Err(bad("known are {collective}, {np}, {algorithm}, {launch}"));
-        }
-        if !text.contains('{') {
-            return Err(bad("it has no placeholder"));
-        }
-        let expression = Regex::new(&format!(r"(?:\A|/){expression}\z"));
-        let expression = expression.map_err(|_| bad("it names a fact twice, or is too long"))?;
-        Ok(Self { expression, directories: text.matches('/').count() })
-    }
-
-    /// Reads the facts from a path, if a whole number of its last parts matches the pattern.
-    pub fn facts(&self, path: &str) -> Option<Facts> {
-        facts_in(&self.expression.captures(path)?)
-    }
-}
-
-read_from_text!(NamePattern);
 
 /// The spellings of collectives that [`collective_named`] reads in names of files. Of those that fit, the longest counts.
 pub(super) fn spellings() -> String {
@@ -226,62 +185,5 @@ mod tests {
         ] {
             assert_eq!(read(path), facts, "{path}");
         }
-    }
-
-    #[test]
-    fn a_pattern_finds_what_it_names() {
-        let pattern: NamePattern = "{collective}_{np}_{algorithm}*.txt".parse().expect("a pattern");
-        let facts = pattern.facts("data/osu_bcast_16_3-b.txt").expect("fits");
-        assert_eq!(facts.collective, Some(Collective::Bcast));
-        assert_eq!(facts.ranks, Some(Ranks(16)));
-        assert_eq!(facts.algorithm, Some(CandidateName::Id(3)));
-        assert_eq!(pattern.facts("bcast_16.txt"), None);
-        assert_eq!(pattern.facts("bcast_16_3.csv"), None);
-        let pattern: NamePattern = "{np}/*/{launch}".parse().expect("a pattern");
-        let facts = pattern.facts("deep/down/8/x/2").expect("fits");
-        assert_eq!((facts.ranks, facts.launch), (Some(Ranks(8)), Some(2)));
-    }
-
-    #[test]
-    fn what_is_no_pattern_is_refused() {
-        for (text, why) in [
-            ("", "no placeholder"),
-            ("*.txt", "no placeholder"),
-            ("{np", "known are"),
-            ("{n*p}", "known are"),
-            ("np}", "known are"),
-            ("{x}", "known are"),
-            ("{np}/{np}", "twice"),
-        ] {
-            let error = text.parse::<NamePattern>().expect_err(text).to_string();
-            assert!(error.contains(why), "{error}");
-        }
-    }
-
-    /// All spellings that are read are those of a collective, and where one name continues another, what follows decides.
-    #[test]
-    fn collectives_are_told_apart_by_what_follows() {
-        let pattern: NamePattern = "{collective}_{algorithm}.txt".parse().expect("a pattern");
-        for (name, collective, algorithm) in [
-            ("bcast_scatter_allgather.txt", Collective::Bcast, "scatter_allgather"),
-            ("reduce_scatter_block_ring.txt", Collective::ReduceScatterBlock, "ring"),
-            ("reduce_scatter_ring.txt", Collective::ReduceScatter, "ring"),
-            ("osu_mpi_All_Reduce_ring.txt", Collective::Allreduce, "ring"),
-        ] {
-            let facts = pattern.facts(name).expect(name);
-            assert_eq!(facts.collective, Some(collective), "{name}");
-            assert_eq!(facts.algorithm, Some(CandidateName::Word(algorithm.to_owned())), "{name}");
-        }
-        for collective in Collective::ALL {
-            let facts = pattern.facts(&format!("{collective}_1.txt")).expect("fits");
-            assert_eq!((facts.collective, facts.algorithm), (Some(collective), Some(CandidateName::Id(1))));
-        }
-    }
-
-    /// Matching must not take exponential time.
-    #[test]
-    fn many_stars_are_no_trouble() {
-        let pattern: NamePattern = format!("{}{{np}}x", "*a".repeat(30)).parse().expect("a pattern");
-        assert_eq!(pattern.facts(&"a".repeat(200)), None);
     }
 }

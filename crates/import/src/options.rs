@@ -4,7 +4,6 @@ use collrules_record::findings::Statistic;
 use collrules_rules::Release;
 
 use super::facts::Facts;
-use super::names::NamePattern;
 
 /// Bytes per second that one process can send or receive at most, if nothing else is said: what the fastest single network
 /// port carries (400 Gb/s: InfiniBand NDR, Ethernet, Slingshot 400), and more than one core copies from memory to memory on the
@@ -18,8 +17,6 @@ pub struct Options {
     pub release: Release,
     /// Facts that hold for all files.
     pub facts: Facts,
-    /// Pattern of file names, in addition to the usual forms.
-    pub pattern: Option<NamePattern>,
     /// Units of time per second, for columns that name no unit.
     pub per_second: Option<f64>,
     /// The time to import if there are several; if none is named, that of the slowest rank if all have it, else the mean over
@@ -34,8 +31,8 @@ pub struct Options {
 impl Options {
     /// Options with the release alone.
     pub fn new(release: Release) -> Self {
-        let (facts, pattern, per_second, time) = (Facts::default(), None, None, None);
+        let (facts, per_second, time) = (Facts::default(), None, None);
         let (leave_out_flagged, process_bandwidth) = (false, PROCESS_BANDWIDTH);
-        Self { release, facts, pattern, per_second, time, leave_out_flagged, process_bandwidth }
+        Self { release, facts, per_second, time, leave_out_flagged, process_bandwidth }
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use collrules_record::Seconds;
 use collrules_rules::words::counted;
 
-use crate::columns::{Columns, Role, TableFormat, quoted, short};
+use crate::columns::{Columns, Role, TableFormat, is_remark, quoted, short};
 use crate::facts::collective_named;
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::formats::{ImportFormat, banner_within, mark};
@@ -32,14 +32,14 @@ pub(super) fn read(text: &str, options: &Options) -> Result<Parsed, ImportError>
         }
     }
     reader.end();
-    let Reader { mut parsed, stray, mut stated, .. } = reader;
+    let Reader { mut parsed, stray, mut stated, last_row, .. } = reader;
     if parsed.format.is_none() {
         let first = text.lines().map(str::trim).find(|line| !line.is_empty());
         return Err(first.map_or(ImportError::Empty, |first| ImportError::Unknown(short(first))));
     }
-    // Statements behind a single output are about it too.
-    if let [only] = &mut parsed.outputs[..] {
-        only.stated.append(&mut stated);
+    match &mut parsed.outputs[..] {
+        [only] => only.stated.append(&mut stated),
+        _ => parsed.behind.extend(stated.into_iter().filter(|it| it.line > last_row)),
     }
     if let Some((first, content, count)) = stray {
         let what = format!(
@@ -123,6 +123,11 @@ impl Reader<'_> {
             Some(columns) => {
                 let columns = columns?;
                 let is_lone = columns.columns.len() == 1;
+                let before = self.output.columns.as_deref().filter(|_| self.output.rows == 0);
+                if before.is_some_and(|before| before.roles() != columns.roles()) {
+                    let what = "has other columns than the line in front of it, or another order";
+                    return Err(ImportError::doubtful(format!("{} {what}", short(content))));
+                }
                 self.header(columns);
                 if !is_lone {
                     return Ok(());
@@ -247,11 +252,15 @@ impl Reader<'_> {
             self.parsed.report(line, FindingCode::InvalidMeasurement, what);
             return Ok(());
         }
-        if !columns.is_row(&fields) {
+        // Such as `32 procs`.
+        let may_be_heading = !columns.is_table() && content.contains(char::is_alphabetic);
+        let names_ranks = || statement::find(&statement::read(line, content, &[]), "ranks").is_some();
+        if !columns.is_row(&fields) || may_be_heading && names_ranks() {
             self.add_stray(line, content);
             return Ok(());
         }
         let since = if self.output.rows == 0 { 0 } else { self.last_row };
+        self.output.after = if self.output.rows == 0 { self.last_row } else { self.output.after };
         self.output.stated.extend(self.stated.iter().filter(|it| it.line >= since).cloned());
         self.output.rows += 1;
         self.last_row = line;
@@ -285,21 +294,18 @@ impl Reader<'_> {
         self.parsed.outputs.extend((ended.rows > 0).then_some(ended));
     }
 
-    /// Statements of columns about the MPI library, its component, or the statistic.
+    /// Statements of columns that are not read.
     fn state_columns(&mut self) {
         let (mut seen, mut stated) = (BTreeSet::new(), Vec::new());
         for (place, raw) in self.output.raws.iter().enumerate() {
             for (name, role, value) in &raw.unread {
-                let text = format!("{name} {value}");
-                let is_known = |it: &Statement| ["version", "library", "statistic"].contains(&it.about.as_str());
+                let text = format!("{}: {value}", name.replace('_', " "));
                 match role {
                     Some(role) if seen.insert((name, value)) => {
                         stated.push(Statement::new(raw.line, &text, role.name(), value));
                     }
                     // Others have one value, apart from remarks.
-                    None if place == 0 => {
-                        stated.extend(statement::read(raw.line, &text, &[]).into_iter().filter(is_known))
-                    }
+                    None if place == 0 && !is_remark(name) => stated.extend(statement::read(raw.line, &text, &stated)),
                     _ => {}
                 }
             }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use collrules_record::{Bytes, CandidateName, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{ALGORITHMS, Column, Columns, Role, SIZES};
+use crate::columns::{ALGORITHMS, Column, Columns, Role, SIZES, is_impossible};
 use crate::facts::{Facts, collective_named};
 use crate::finding::{Finding, FindingCode};
 use crate::formats::{ImportFormat, Meaning, Size};
@@ -60,8 +60,10 @@ pub(super) struct BenchmarkOutput {
     /// Wrong data of a size that is not certain.
     pub(super) wrong: Option<Finding>,
     pub(super) raws: Vec<Raw>,
-    /// Statements of the lines around it.
+    /// Statements of the lines around it, and of those in front of earlier outputs.
     pub(super) stated: Vec<Statement>,
+    /// The last row of the output in front of it.
+    pub(super) after: u64,
 }
 
 /// Result of reading a file.
@@ -72,6 +74,8 @@ pub(super) struct Parsed {
     pub(super) outputs: Vec<BenchmarkOutput>,
     /// Lines at which a program began.
     pub(super) banners: Vec<u64>,
+    /// Statements behind the last of several outputs.
+    pub(super) behind: Vec<Statement>,
     pub(super) findings: Vec<Finding>,
 }
 
@@ -179,7 +183,14 @@ pub(super) fn read(columns: &Columns, fields: &[String], line: u64, output: &Ben
         // Nothing to send takes no measurable time; such rows are passed over for their size.
         Some(0) if row.facts.collective.is_some_and(Collective::has_sizes) => Ok(row),
         _ if row.fault.is_some() => Ok(row),
-        _ => Ok(timing(row, times)),
+        _ => {
+            let row = timing(row, times);
+            let spread = columns.columns.iter().zip(fields).filter(|(column, _)| column.role == Some(Role::Spread));
+            match row.times.mean.and_then(|mean| spread.into_iter().find(|(it, text)| is_impossible(it, text, mean))) {
+                Some((column, text)) => Err(wrong(column, format!("{text} is impossible beside the mean or median"))),
+                None => Ok(row),
+            }
+        }
     }
 }
 

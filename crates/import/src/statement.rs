@@ -10,6 +10,8 @@ use regex::{Captures, Regex};
 use crate::columns::{Columns, Role, per_second, time_role};
 use crate::facts::{CompleteFacts, Facts, collective_named, has_word, words};
 use crate::finding::{Finding, FindingCode, ImportError};
+use crate::names::spellings;
+use crate::row::BenchmarkOutput;
 
 /// A statement, with the line that makes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +47,10 @@ static EXPRESSIONS: LazyLock<Expressions> = LazyLock::new(|| {
     let lines = FORMS.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
     let (words, forms): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.contains(" := "));
     let words: Vec<(&str, &str)> = words.iter().filter_map(|line| line.split_once(" := ")).collect();
+    let collectives = spellings();
     let compile = |form: &str| {
-        let text = words.iter().fold(form.to_owned(), |text, (word, meaning)| text.replace(word, meaning));
+        let form = form.replace("COLLECTIVE", &collectives);
+        let text = words.iter().fold(form, |text, (word, meaning)| text.replace(word, meaning));
         Regex::new(&format!("(?i){text}")).expect("an expression that a test compiles")
     };
     let forms = forms.into_iter().map(compile).collect();
@@ -102,7 +106,8 @@ pub(super) fn read(line: u64, text: &str, earlier: &[Statement]) -> Vec<Statemen
             [(about, value)] => (about.to_owned(), value.to_owned()),
             _ => continue,
         };
-        if find(&stated, &about).is_none() {
+        let is_told = about == "mention" && ["ranks", "each"].iter().any(|about| find(&stated, about).is_some());
+        if !is_told && find(&stated, &about).is_none() {
             stated.push(statement(&about, &value));
         }
     }
@@ -147,16 +152,23 @@ fn is_open_mpi(text: &str, release: Release) -> bool {
     version.is_empty() || version.parse() == Ok(release)
 }
 
-/// The facts that statements about an output supply if nothing else does: the ranks, and the default, which
-/// ompi-collectives-tuning and others call `tuned`.
-pub(super) fn supplied(stated: &[Statement]) -> Facts {
-    let mut undisputed = stated.iter().filter(|statement| !statement.is_disputed);
-    let ranks = find(undisputed.clone(), "ranks").and_then(|statement| statement.value.parse().ok());
-    let is_default = |it: &Statement| {
+/// The facts that statements about outputs supply if nothing else does: the default, which ompi-collectives-tuning and others
+/// call `tuned`; and the ranks, if a line directly in front of each output names them and none behind the last one, so that it
+/// is certain to which output a line belongs.
+pub(super) fn supplied(outputs: &[BenchmarkOutput], behind: &[Statement]) -> Vec<Facts> {
+    let is_default = |it: &&Statement| {
         ["algorithm", "component"].contains(&it.about.as_str()) && it.value.eq_ignore_ascii_case("tuned")
     };
-    let algorithm = undisputed.any(is_default).then_some(CandidateName::Complete(Candidate::Builtin));
-    Facts { ranks, algorithm, ..Facts::default() }
+    let of_output = |output: &BenchmarkOutput| {
+        let own = output.stated.iter().filter(|it| !it.is_disputed && it.line > output.after);
+        let ranks = find(own.clone(), "ranks").and_then(|statement| statement.value.parse().ok());
+        let algorithm = own.clone().find(is_default).map(|_| CandidateName::Complete(Candidate::Builtin));
+        Facts { ranks, algorithm, ..Facts::default() }
+    };
+    let mut facts: Vec<Facts> = outputs.iter().map(of_output).collect();
+    let is_each = facts.iter().all(|facts| facts.ranks.is_some()) && find(behind, "ranks").is_none();
+    facts.iter_mut().filter(|_| !is_each).for_each(|facts| facts.ranks = None);
+    facts
 }
 
 /// Assumptions about the rows of an output.
@@ -241,7 +253,12 @@ impl Assumed<'_> {
         let priority = about.strip_prefix("coll_").and_then(|about| about.strip_suffix("_priority"));
         let parameter = about.strip_prefix("coll_tuned_").unwrap_or(about).split_once("_algorithm");
         let (is_contradicted, what) = match (about, priority, parameter) {
-            ("ranks", ..) => (content.ranks.is_none() && value.parse() != Ok(ranks.0), "another number of ranks"),
+            ("collective", ..) => {
+                (content.collective.is_none() && collective_named(value) != Some(collective), "another collective")
+            }
+            ("ranks" | "mention", ..) => {
+                (content.ranks.is_none() && value.parse() != Ok(ranks.0), "another number of ranks")
+            }
             ("algorithm", ..) => {
                 let words = words(value);
                 let is_number = words.first().is_some_and(|word| word.parse::<u32>().is_ok());
@@ -253,7 +270,9 @@ impl Assumed<'_> {
             ("library", ..) => {
                 (!is_open_mpi(value, self.release), "another library or release, whose algorithms may be others")
             }
-            ("component", ..) => (!["", "tuned"].contains(&value), "another component than coll/tuned"),
+            ("component", ..) => {
+                (!["", "tuned"].contains(&&*value.to_lowercase()), "another component than coll/tuned")
+            }
             ("installation", ..) => (
                 self.installation.is_some_and(|known| known != value),
                 "another installation than that of other timings",
@@ -269,7 +288,8 @@ impl Assumed<'_> {
                 let is_named = self.columns.is_some_and(|columns| columns.has(Role::Max));
                 (is_other && !is_named, "a statistic other than a mean; name the column after it")
             }
-            ("device", ..) => (true, "buffers in the memory of a device"),
+            ("kind", ..) => (true, "that these are no times of blocking calls on data of hosts"),
+            ("size_unit", ..) => (collective.has_sizes(), "another unit of sizes than bytes"),
             ("order", ..) => (true, "another order of columns than their header"),
             ("coll", ..) => {
                 let is_listed = value.trim_start_matches('^').split(',').any(|component| component == "tuned");
@@ -292,7 +312,8 @@ impl Assumed<'_> {
                     ("_segmentsize", Some(choice)) => differs(choice.segsize),
                     ("_tree_fanout" | "_chain_fanout", Some(choice)) => differs(choice.faninout.into()),
                     ("_max_requests", Some(choice)) => differs(choice.max_requests.into()),
-                    _ => false,
+                    ("_segmentsize" | "_tree_fanout" | "_chain_fanout" | "_max_requests", None) => false,
+                    _ => !["", "0"].contains(&value),
                 };
                 (is_other, "another algorithm (--algorithm ID, or tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS)")
             }
@@ -307,7 +328,13 @@ mod tests {
     use super::*;
 
     fn facts(text: &str) -> Vec<(String, String)> {
-        read(1, text, &[]).into_iter().map(|statement| (statement.about, statement.value)).collect()
+        let mut stated = read(1, text, &[]);
+        stated.retain(|it| !["collective", "mention"].contains(&it.about.as_str()));
+        let facts = stated.into_iter().map(|statement| (statement.about, statement.value));
+        // Words alone may be the name of an algorithm.
+        facts
+            .filter(|(about, value)| about != "algorithm" || *value != text.trim_matches(['#', '[', ']', ' ']))
+            .collect()
     }
 
     #[test]
@@ -416,7 +443,7 @@ mod tests {
             ("algo: tuned", vec![algorithm("tuned")]),
             ("component: tuned", vec![setting("component", "tuned")]),
             ("# coll = tuned", vec![setting("component", "tuned")]),
-            ("component: han", vec![]),
+            ("component: han", vec![setting("component", "han")]),
             ("--mca coll tuned,self -np 4 x", vec![ranks(4), setting("coll", "tuned,self")]),
             ("coll: tuned 30, basic 10", vec![]),
             ("## algorithm 5 (pipeline)", vec![algorithm("5")]),

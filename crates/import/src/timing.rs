@@ -116,7 +116,7 @@ const MOST_SECONDS: f64 = 1e6;
 const LEAST_SECONDS: f64 = 10e-9;
 
 /// Share of a time by which the three may miss each other: they are of the same calls, apart from rounding.
-const SLACK: f64 = 1e-3;
+pub(super) const SLACK: f64 = 1e-3;
 
 /// Checks the times of a row, which are means of this many calls and written with this step. A fault concerns all rows. If
 /// the average is wanted, the others may be over calls.

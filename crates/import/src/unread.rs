@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::columns::{Columns, Role, has_word_of};
-use crate::facts::words;
+use crate::columns::{Columns, Role, is_remark};
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::group::group;
 use crate::row::{Parsed, Raw};
@@ -35,14 +34,13 @@ fn compare_column(name: &str, rows: &[&Raw]) -> Result<(), ImportError> {
         |raw: &Raw| raw.unread.iter().find(|(other, ..)| other == name).map_or(String::new(), |it| it.2.clone());
     let first = rows.first().map_or(String::new(), |raw| value(raw));
     let Some(other) = rows.iter().find(|raw| value(raw) != first) else { return Ok(()) };
-    let words = words(name);
     // Only rows with the same ranks and collective are compared: a column that these determine, such as nodes, splits nothing.
     let is_told = [true, false].into_iter().any(|by_ranks| {
         let alike =
             group(rows, |raw| (raw.facts.ranks.filter(|_| by_ranks), raw.facts.collective.filter(|_| !by_ranks)));
         alike.values().all(|rows| rows.iter().all(|raw| value(raw) == value(rows[0])))
     });
-    if is_told || words.is_empty() || ["remark", "result"].iter().any(|content| has_word_of(content, &words)) {
+    if is_told || name.is_empty() || is_remark(name) {
         return Ok(());
     }
     Err(ImportError::doubtful(format!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use collrules_import::{
-    Facts, Finding, FindingSeverity, ImportManifest, ImportReport, Importer, NamePattern, Options, PROCESS_BANDWIDTH,
+    Facts, Finding, FindingSeverity, ImportManifest, ImportReport, Importer, Options, PROCESS_BANDWIDTH,
 };
 use collrules_record::findings::Statistic;
 use collrules_record::rundir::{self, RunDir};
@@ -60,10 +60,6 @@ pub(crate) struct ReadingOptions {
     /// The start of the MPI job, from 0 [default: 0, if neither a column nor names such as run1 say so]
     #[arg(long, value_name = "N")]
     pub(crate) launch: Option<u32>,
-    /// Pattern of the file names, such as '{collective}_{np}_{algorithm}*.txt'; {launch} is known as well, * is
-    /// anything
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) name_pattern: Option<NamePattern>,
     /// Unit of columns of times that name none: s, ms, us, ns
     #[arg(long, value_name = "UNIT", value_parser = unit)]
     pub(crate) unit: Option<f64>,
@@ -89,7 +85,6 @@ impl ReadingOptions {
                 algorithm: self.algorithm.clone(),
                 launch: self.launch,
             },
-            pattern: self.name_pattern.clone(),
             per_second: self.unit,
             time: self.time.map(|time| match time {
                 Time::Slowest => Statistic::SlowestRankSummary,

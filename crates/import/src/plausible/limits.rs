@@ -5,7 +5,6 @@ use super::{PointValue, Suspicion, group, through_one_process};
 use crate::finding::FindingCode;
 use crate::timing::Imported;
 use collrules_record::sample::{SLOWEST_BYTES, SLOWEST_STEP};
-use collrules_rules::words::counted;
 
 /// Numbers of this many significant digits agree by chance once in a million values.
 const CERTAIN: usize = 6;
@@ -41,11 +40,11 @@ pub(super) fn check_bandwidth(points: &[PointValue], most: f64) -> Vec<Suspicion
     let candidates = group(beyond, |point| (point.cell.collective, point.candidate));
     let suspicions = candidates.into_values().filter_map(|beyond| {
         let worst = *beyond.iter().max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
-        let count = counted(beyond.len(), "size");
+        let count = beyond.len();
         let (value, speed, most) = (worst.describe(), speed(worst) / 1e9, most / 1e9);
         let what = format!(
             "{value} would be {speed:.1} GB/s through one process, more than the {most:.0} GB/s that a process can send \
-             or receive (--process-bandwidth); so are {count} of this algorithm"
+             or receive (--process-bandwidth); sizes of this algorithm beyond that: {count}"
         );
         Some(worst.suspicion(beyond, FindingCode::Bandwidth, what))
     });

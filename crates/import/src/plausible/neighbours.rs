@@ -87,11 +87,8 @@ fn deviations(chain: &[(f64, &PointValue)], at: usize) -> [Option<(f64, bool)>; 
 /// `mean` is the mean deviation from its neighbours.
 fn doubt(point: &PointValue, mean: f64) -> Suspicion {
     let (value, expected, times) = (point.describe(), Seconds((point.log - mean).exp()), factor(mean));
-    let mut what = format!("{value} does not fit its neighbours, which suggest about {expected}: {times}");
-    let thousands = (mean.abs() / THOUSAND).round();
-    if thousands >= 1.0 && (mean.abs() - thousands * THOUSAND).abs() < ABOUT {
-        what += "; perhaps it is in another unit";
-        return point.suspicion([point], FindingCode::UnitSlip, what);
-    }
-    point.suspicion([point], FindingCode::Outlier, what)
+    let what = format!("{value} does not fit its neighbours, which suggest about {expected}: {times}");
+    let thousands = (mean.abs() / THOUSAND).round().max(1.0);
+    let is_unit = (mean.abs() - thousands * THOUSAND).abs() < ABOUT;
+    point.suspicion([point], if is_unit { FindingCode::UnitSlip } else { FindingCode::Outlier }, what)
 }

@@ -30,9 +30,8 @@ pub(super) fn check(points: &[PointValue], release: Release) -> Vec<Suspicion> {
             columns.iter().filter(|((other, model), _)| moves_vectors(*other) && !is_linear(release, *other, *model));
         let twins = models.filter_map(|(name, model)| Some((difference(column, model)?, *name)));
         // The column of the same name explains it best, then the one that is closest.
-        let twin = twins.min_by(|(a, (_, x)), (b, (_, y))| {
-            (x != candidate, a).partial_cmp(&(y != candidate, b)).unwrap_or(std::cmp::Ordering::Equal)
-        });
+        let twin =
+            twins.min_by(|(a, (_, x)), (b, (_, y))| (x != candidate).cmp(&(y != candidate)).then(a.total_cmp(b)));
         let Some((_, (other, model))) = twin else { continue };
         let what = format!(
             "{collective} with {candidate} takes as long as {other} with {model}, although it has to move a block to \

@@ -139,7 +139,7 @@ fn several_outputs_of_the_same_thing_in_a_file_are_not_used() {
 #[test]
 fn what_nothing_tells_has_an_option() {
     let error = import_with(options(), &[("output.txt", &osu("bcast-np4.txt"))]).unwrap_err().to_string();
-    for option in ["--np N", "--algorithm ID or NAME", "--name-pattern"] {
+    for option in ["--np N", "--algorithm ID or NAME", "bcast-np4-a3.txt"] {
         assert!(error.contains(option), "{error}");
     }
     assert!(!error.contains("--collective"), "the banner tells it: {error}");

@@ -358,7 +358,7 @@ fn tables_of_all_forms_give_their_values_or_are_refused() {
                 "collective,algorithm_id,nodes,ppn,message_bytes,avg_us",
                 ["bcast,0,2,2,1024,30", "bcast,6,2,2,1024,24"],
             ),
-            "refused",
+            RIGHT,
         ),
         ("np,message_bytes,bcast_0,bcast_6\n4,1024,30,24\n".to_owned(), "refused"),
         // Names.

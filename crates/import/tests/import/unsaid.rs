@@ -143,6 +143,78 @@ fn libraries_components_and_statistics_of_all_rows_are_compared() {
     }
 }
 
+/// A line between two outputs was taken for one in front of the second.
+#[test]
+fn ranks_belong_to_an_output_if_each_has_its_own_in_front() {
+    let output = |name: &str, time: &str| OSU.replace("Broadcast", name).replace("4.44", time);
+    let (first, second) = (output("Broadcast", "1.0"), output("Broadcast", "2.0"));
+    let value = |ranks: u32, time: &str| format!("{ranks}@64/tuned:3/0/0/0={time}");
+    let file = |text: String| outcome(options(), "bcast-a3.txt", &text);
+    for [of_first, of_second] in [["np 16", "np 32"], ["16 MPI ranks", "32 MPI ranks"], ["16 procs", "32 procs"]] {
+        let in_front = format!("{of_first}\n{first}{of_second}\n{second}");
+        assert_eq!(file(in_front), format!("{} {}", value(16, "1.00"), value(32, "2.00")), "{of_first}");
+        assert_eq!(file(format!("{first}{of_first}\n{second}{of_second}\n")), "refused", "{of_first}");
+    }
+    // Ranks of a command that are not understood are not those of the one before it.
+    assert_eq!(file(format!("mpirun -np 4 ./a\n{first}mpirun -np $N ./a\n{second}")), "refused");
+    let known = format!("mpirun -np 4 ./a\n{first}32 procs\n{second}");
+    assert_eq!(outcome(options(), "bcast-np4-a3.txt", &known), "refused");
+}
+
+#[test]
+fn lines_are_compared_with_what_is_assumed() {
+    let text = |line: &str| format!("{line}\n{HEADER}\n{}\n{}\n", ROWS[0], ROWS[1]);
+    for line in [
+        "# size in KiB",
+        "# message sizes in kilobytes",
+        "# size = number of doubles",
+        "# best of 5",
+        "# minimum of 10 runs",
+        "# 99th percentile latency",
+        "# rank 0 only",
+        "# times relative to the default",
+        "# component: han",
+        "# buffers in GPU memory",
+        "# columns: collective, algorithm_id, message_bytes, np, avg_us",
+    ] {
+        assert_eq!(outcome(options(), "t.csv", &text(line)), "refused", "{line}");
+    }
+    for line in
+        ["# sizes from 1 KB to 1 MB", "# sizes in bytes", "# mean over 1000 calls", "# with coll/tuned", "# a note"]
+    {
+        assert_eq!(outcome(options(), "t.csv", &text(line)), BOTH, "{line}");
+    }
+    let table = |line: &str| format!("{line}\nalg,np,size,us_mean\n0,4,1024,30\n6,4,1024,24\n");
+    for line in ["# MPI_Allreduce", "# allreduce", "# Operation: MPI_Allreduce", "# mpirun -np 4 ./osu_allreduce"] {
+        assert_eq!(outcome(options(), "bcast.csv", &table(line)), "refused", "{line}");
+        assert_eq!(
+            outcome(options(), "bcast.csv", &table(&line.to_lowercase().replace("allreduce", "bcast"))),
+            BOTH,
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn columns_that_are_not_read_are_compared_like_lines() {
+    for (column, other) in [
+        ("unit", "ms"),
+        ("time_unit", "ms"),
+        ("size_unit", "KiB"),
+        ("type", "nonblocking"),
+        ("memory", "cuda"),
+        ("mca", "coll ^tuned"),
+    ] {
+        assert_eq!(outcome(options(), "t.csv", &table(column, [other; 2])), "refused", "{column}: {other}");
+    }
+    let nodes = "collective,algorithm_id,nodes,ppn,size,avg_us\nbcast,0,4,16,1024,30\nbcast,6,4,16,1024,24\n";
+    assert_eq!(outcome(options(), "np16.csv", nodes), "refused");
+    // Of the calls of a row.
+    for (column, value) in [("max_us", "20"), ("min_us", "40")] {
+        assert_eq!(outcome(options(), "t.csv", &table(column, [value; 2])), "refused", "{column}");
+    }
+}
+
 #[test]
 fn lines_name_other_libraries() {
     for line in ["HPE MPT 2.27", "# Platform MPI 9.1", "module load mpt/2.27", "MS-MPI 10.1", "Cray MPICH 8.1"] {
