@@ -235,7 +235,8 @@ impl Drop for Taken {
 #[cfg(feature = "mpi")]
 const INSTALLATIONS: &str = "COLLRULES_OPENMPI";
 
-/// The variable that asks for both releases: `make test-all` sets it.
+/// The variable that asks for two releases: `make test-all` sets it. `both` are for each test, `either` is one for each test,
+/// told by its name, so that half of the tests run under each.
 #[cfg(feature = "mpi")]
 const RELEASES: &str = "COLLRULES_RELEASES";
 
@@ -265,10 +266,21 @@ fn installations() -> Vec<OpenMpi> {
     found
 }
 
+/// The installations for a test that runs under each release.
+#[cfg(feature = "mpi")]
+fn installations_of_test() -> Vec<OpenMpi> {
+    let mut all = installations();
+    if std::env::var(RELEASES).as_deref() == Ok("either") && all.len() > 1 {
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        all = vec![all.swap_remove(name.len() % all.len())];
+    }
+    all
+}
+
 /// Runs a test under each installation, side by side, and beside other tests: for those that judge no times.
 #[cfg(feature = "mpi")]
 pub(crate) fn under_each_release(test: impl Fn(&OpenMpi) + Sync) {
-    let installations = installations();
+    let installations = installations_of_test();
     let test = &test;
     std::thread::scope(|scope| {
         let run = |installation| {
@@ -307,7 +319,7 @@ pub(crate) fn alone<T>(test: impl FnOnce() -> T) -> T {
 /// Runs a test under each installation, one after the other, [`alone`].
 #[cfg(feature = "mpi")]
 pub(crate) fn alone_under_each_release(test: impl Fn(&OpenMpi)) {
-    alone(|| installations().iter().for_each(test));
+    alone(|| installations_of_test().iter().for_each(test));
 }
 
 /// Runs a test under the first installation, [`alone`].
