@@ -8,7 +8,7 @@ use collrules_program::{Buffer, BufferPart, Happening, Machine, Program, Step, p
 use collrules_rules::bits::{Order, Place, orders};
 use collrules_rules::{Choice, Collective, Ranks, Release, registry};
 
-use crate::support::{OpenMpi, Ran, prepare, skip, under_each_release};
+use crate::support::{OpenMpi, Ran, prepare, skip, under_each_release, under_each_release_that};
 use crate::virtual_cluster::{is_possible, name_cluster, virtual_cluster};
 
 /// Elements of a call: fewer than ranks, a remainder, and sizes on both sides of thresholds of the default.
@@ -165,38 +165,38 @@ fn sums_of_han_depend_on_the_nodes() {
     if !is_possible() {
         return;
     }
-    under_each_release(|mpi| {
-        let scratch = tempfile::tempdir().unwrap();
-        let Some(program) = compile(mpi, scratch.path()) else { return };
-        if mpi.is_before(5) {
-            return;
-        }
-        let call = |priority: &str, map: &str| {
-            let mut command = virtual_cluster(&name_cluster(), "--hosts 2 --slots 3 -- env");
-            command.arg(format!(
-                "LD_LIBRARY_PATH={}",
-                mpi.mpirun.parent().unwrap().parent().unwrap().join("lib").display()
-            ));
-            command.arg(mpi.mpirun.canonicalize().unwrap()).args(["-np", "6", "--map-by", map]);
-            command.args(["--mca", "coll_han_priority", priority]).arg(&program).args(["1", "33", "9000"]);
-            read_hashes(&Ran::from(command.output().unwrap()).exits(0))
-        };
-        let (slots, nodes) = (call("60", "slot"), call("60", "node"));
-        for ((collective, count, root, rank), hash) in &slots {
-            let elsewhere = nodes[&(*collective, *count, *root, *rank)];
-            match collective {
-                Collective::Allreduce => {
-                    assert_eq!(*hash, slots[&(*collective, *count, 0, 0)], "all ranks have one sum");
-                    assert_ne!(*hash, elsewhere, "{count} doubles");
+    under_each_release_that(
+        |mpi| !mpi.is_before(5),
+        |mpi| {
+            let scratch = tempfile::tempdir().unwrap();
+            let Some(program) = compile(mpi, scratch.path()) else { return };
+            let call = |priority: &str, map: &str| {
+                let mut command = virtual_cluster(&name_cluster(), "--hosts 2 --slots 3 -- env");
+                command.arg(format!(
+                    "LD_LIBRARY_PATH={}",
+                    mpi.mpirun.parent().unwrap().parent().unwrap().join("lib").display()
+                ));
+                command.arg(mpi.mpirun.canonicalize().unwrap()).args(["-np", "6", "--map-by", map]);
+                command.args(["--mca", "coll_han_priority", priority]).arg(&program).args(["1", "33", "9000"]);
+                read_hashes(&Ran::from(command.output().unwrap()).exits(0))
+            };
+            let (slots, nodes) = (call("60", "slot"), call("60", "node"));
+            for ((collective, count, root, rank), hash) in &slots {
+                let elsewhere = nodes[&(*collective, *count, *root, *rank)];
+                match collective {
+                    Collective::Allreduce => {
+                        assert_eq!(*hash, slots[&(*collective, *count, 0, 0)], "all ranks have one sum");
+                        assert_ne!(*hash, elsewhere, "{count} doubles");
+                    }
+                    Collective::Reduce if rank == root && *count > 1 => {
+                        assert_ne!(*hash, elsewhere, "{count} doubles, root {root}")
+                    }
+                    _ => {}
                 }
-                Collective::Reduce if rank == root && *count > 1 => {
-                    assert_ne!(*hash, elsewhere, "{count} doubles, root {root}")
-                }
-                _ => {}
             }
-        }
-        assert_eq!(call("0", "slot"), call("0", "node"), "those of coll/tuned do not");
-    });
+            assert_eq!(call("0", "slot"), call("0", "node"), "those of coll/tuned do not");
+        },
+    );
 }
 
 /// The memory of all ranks, in elements.

@@ -266,10 +266,11 @@ fn installations() -> Vec<OpenMpi> {
     found
 }
 
-/// The installations for a test that runs under each release.
+/// The installations for a test that runs under each release that it is about.
 #[cfg(feature = "mpi")]
-fn installations_of_test() -> Vec<OpenMpi> {
+fn installations_of_test(is_about: fn(&OpenMpi) -> bool) -> Vec<OpenMpi> {
     let mut all = installations();
+    all.retain(is_about);
     if std::env::var(RELEASES).as_deref() == Ok("either") && all.len() > 1 {
         let name = std::thread::current().name().unwrap_or_default().to_owned();
         all = vec![all.swap_remove(name.len() % all.len())];
@@ -280,7 +281,13 @@ fn installations_of_test() -> Vec<OpenMpi> {
 /// Runs a test under each installation, side by side, and beside other tests: for those that judge no times.
 #[cfg(feature = "mpi")]
 pub(crate) fn under_each_release(test: impl Fn(&OpenMpi) + Sync) {
-    let installations = installations_of_test();
+    under_each_release_that(|_| true, test);
+}
+
+/// Like [`under_each_release`], for a test about some releases.
+#[cfg(feature = "mpi")]
+pub(crate) fn under_each_release_that(is_about: fn(&OpenMpi) -> bool, test: impl Fn(&OpenMpi) + Sync) {
+    let installations = installations_of_test(is_about);
     let test = &test;
     std::thread::scope(|scope| {
         let run = |installation| {
@@ -319,7 +326,13 @@ pub(crate) fn alone<T>(test: impl FnOnce() -> T) -> T {
 /// Runs a test under each installation, one after the other, [`alone`].
 #[cfg(feature = "mpi")]
 pub(crate) fn alone_under_each_release(test: impl Fn(&OpenMpi)) {
-    alone(|| installations_of_test().iter().for_each(test));
+    alone_under_each_release_that(|_| true, test);
+}
+
+/// Like [`alone_under_each_release`], for a test about some releases.
+#[cfg(feature = "mpi")]
+pub(crate) fn alone_under_each_release_that(is_about: fn(&OpenMpi) -> bool, test: impl Fn(&OpenMpi)) {
+    alone(|| installations_of_test(is_about).iter().for_each(test));
 }
 
 /// Runs a test under the first installation, [`alone`].

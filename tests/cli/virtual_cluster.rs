@@ -14,8 +14,8 @@ use collrules_record::validation::Outcome;
 use collrules_rules::Collective;
 
 use crate::support::{
-    OpenMpi, Ran, alone, alone_under_each_release, alone_under_one_release, findings, has_hosts, prepare,
-    under_each_release,
+    OpenMpi, Ran, alone, alone_under_each_release, alone_under_each_release_that, alone_under_one_release, findings,
+    has_hosts, prepare, under_each_release,
 };
 
 const STATE: &str = "/run/collrules-virtual-cluster";
@@ -76,14 +76,18 @@ fn given_time(seconds: u32, attempt: impl Fn(u32) -> Result<(), String>) {
     for budget in [seconds, 2 * seconds, 4 * seconds] {
         match attempt(budget) {
             Ok(()) => return,
-            Err(what) => missing.push(format!("within {budget} s: {what}")),
+            Err(what) => {
+                eprintln!("within {budget} s: {what}");
+                missing.push(format!("within {budget} s: {what}"));
+            }
         }
     }
     panic!("{}", missing.join("\n"));
 }
 
 /// The builtin never segments a broadcast of 64 KiB or more on so few ranks, and a pipeline keeps all links busy at once.
-/// Measured gains are factors of 2 to 6, so that a good deal of noise leaves the verdict alone.
+/// Measured gains are factors of 2 to 6, so that a good deal of noise leaves the verdict alone; with four ranks two processors are
+/// no narrower than the links.
 #[test]
 #[ignore = "part of `make test-all`"]
 fn tuning_pays_where_the_network_is_slow() {
@@ -97,10 +101,10 @@ fn tuning_pays_where_the_network_is_slow() {
             // Few candidates, so that a visit is short and there are enough of them for a test.
             let han = if mpi.is_before(5) { "" } else { "--disable-han" };
             let arguments = format!(
-                "tune --verbose --ops bcast,scatter,barrier --np 8 --sizes 64K --segments 8K --fanouts 2 --budget \
+                "tune --verbose --ops bcast,scatter,barrier --np 4 --sizes 256K --segments 8K --fanouts 2 --budget \
                  {budget}s --launches 2 --no-settings {han} --out"
             );
-            let ran = on_hosts(mpi, "--hosts 8", &arguments, &out);
+            let ran = on_hosts(mpi, "--hosts 4", &arguments, &out);
             // Barriers are noisy: a rule for them may be left undecided.
             assert!(matches!(ran.code, Some(0 | 12 | 13)), "{}{}", ran.stdout, ran.stderr);
             let findings = findings(&out);
@@ -234,33 +238,34 @@ fn what_han_hands_over_is_proven_and_verified() {
     if !is_possible() {
         return;
     }
-    alone_under_each_release(|mpi| {
-        if mpi.is_before(5) {
-            return;
-        }
-        let hosts = "--hosts 4 --slots 2 --bandwidth 40mbit";
-        given_time(60, |budget| {
-            let scratch = tempfile::tempdir().unwrap();
-            let out = scratch.path().join("run");
-            let arguments = format!(
-                "tune --verbose --ops bcast --np 8 --sizes 64K,256K --budget {budget}s --no-validate --no-settings --out"
-            );
-            let ran = on_hosts(mpi, hosts, &arguments, &out).exits(0);
-            if !ran.stdout.contains("HAN's rules file moves") {
-                return Err(format!("no rule that HAN hands over\n{}", ran.stdout));
-            }
-            ran.says("accepts HAN's rules file");
-            let text = fs::read_to_string(out.join("han.conf")).unwrap();
-            assert!(text.contains("tuned") && text.contains("1 1  # fewer than 8 ranks\n  0 han"), "{text}");
-            let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
-            assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
-            let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
-            ran.says("calls in the component that HAN's rules file names");
-            fs::remove_file(out.join("han.conf")).unwrap();
-            on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
-            Ok(())
-        });
-    });
+    alone_under_each_release_that(
+        |mpi| !mpi.is_before(5),
+        |mpi| {
+            let hosts = "--hosts 4 --slots 2 --bandwidth 40mbit";
+            given_time(40, |budget| {
+                let scratch = tempfile::tempdir().unwrap();
+                let out = scratch.path().join("run");
+                let arguments = format!(
+                    "tune --verbose --ops bcast --np 8 --sizes 256K --segments 8K --fanouts 2 --launches 2 --budget {budget}s \
+                     --no-validate --no-settings --out"
+                );
+                let ran = on_hosts(mpi, hosts, &arguments, &out).exits(0);
+                if !ran.stdout.contains("HAN's rules file moves") {
+                    return Err(format!("no rule that HAN hands over\n{}", ran.stdout));
+                }
+                ran.says("accepts HAN's rules file");
+                let text = fs::read_to_string(out.join("han.conf")).unwrap();
+                assert!(text.contains("tuned") && text.contains("1 1  # fewer than 8 ranks\n  0 han"), "{text}");
+                let settings = fs::read_to_string(out.join("mca-params.conf")).unwrap();
+                assert!(settings.contains("coll_han_dynamic_rules_filename = "), "{settings}");
+                let ran = on_hosts(mpi, hosts, "verify --np 8", &out).exits(0);
+                ran.says("calls in the component that HAN's rules file names");
+                fs::remove_file(out.join("han.conf")).unwrap();
+                on_hosts(mpi, hosts, "verify --np 8", &out).exits(3).complains("han.conf");
+                Ok(())
+            });
+        },
+    );
 }
 
 /// The setting that hands a collective to `tuned` where `han` would handle it: with it a rules file is obeyed, without
