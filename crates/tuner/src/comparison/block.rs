@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Estimate;
 use collrules_record::comparison::LaunchFailure;
-use collrules_record::estimate::{mean, median, medians};
+use collrules_record::estimate::{mean, medians};
 use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 
@@ -50,8 +50,8 @@ impl ArmBlock {
         self.launches.get(settings).map_or(&[], Vec::as_slice)
     }
 
-    /// The times with a combination and with another one, of each subject that both timed.
-    fn times(&self, settings: &Settings, over: &Settings) -> BTreeMap<ArmSubject, [f64; 2]> {
+    /// The logarithm of the speedup of a combination over another one, for each subject that both timed.
+    fn log_speedups(&self, settings: &Settings, over: &Settings) -> BTreeMap<ArmSubject, f64> {
         let median_times = |settings: &Settings| {
             let mut all: BTreeMap<&ArmSubject, Vec<f64>> = BTreeMap::new();
             for (subject, time) in self.launches_with(settings).iter().flatten() {
@@ -60,14 +60,14 @@ impl ArmBlock {
             medians(all).collect::<BTreeMap<_, _>>()
         };
         let (with, without) = (median_times(settings), median_times(over));
-        let both = with.into_iter().filter_map(|(it, with)| Some((it.clone(), [with, *without.get(it)?])));
-        both.filter(|(_, times)| times.iter().all(|time| *time > 0.0)).collect()
+        let both = with.iter().filter_map(|(subject, with)| Some((*subject, without.get(subject)?, with)));
+        let positive = both.filter(|(_, without, with)| **without > 0.0 && **with > 0.0);
+        positive.map(|(subject, without, with)| (subject.clone(), (without / with).ln())).collect()
     }
 
     /// The mean log speedup over the subjects with these weights; none if all are 0.
     pub fn mean_log_speedup(&self, settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> Option<f64> {
-        let logs = self.times(settings, over).into_iter();
-        weighted_mean(&logs.map(|(subject, [with, without])| (subject, (without / with).ln())).collect(), weight)
+        weighted_mean(&self.log_speedups(settings, over), weight)
     }
 }
 
@@ -133,29 +133,19 @@ pub fn speedups(
     pairs.into_iter().zip(tests.map(|test| test.estimate(LEVEL).exp())).collect()
 }
 
-/// Multiple of the usual time, the median over blocks, from which on something else disturbed both jobs of a block.
-const DISTURBED: f64 = 2.0;
-
-/// The log speedups of each subject by the number of the block. Blocks in which both took [`DISTURBED`] times as long as
-/// usual say nothing about their ratio: it is that of two disturbances.
+/// The log speedups of each subject by the number of the block.
 pub(super) fn by_subject<'a>(
     blocks: impl IntoIterator<Item = &'a ArmBlock>,
     settings: &Settings,
     over: &Settings,
 ) -> BTreeMap<ArmSubject, LaunchLogs> {
-    let mut subjects: BTreeMap<ArmSubject, Vec<(u32, [f64; 2])>> = BTreeMap::new();
+    let mut subjects: BTreeMap<ArmSubject, LaunchLogs> = BTreeMap::new();
     for (number, block) in (0..).zip(blocks) {
-        for (subject, times) in block.times(settings, over) {
-            subjects.entry(subject).or_default().push((number, times));
+        for (subject, log) in block.log_speedups(settings, over) {
+            subjects.entry(subject).or_default().insert(number, log);
         }
     }
-    let logs = |mut pairs: Vec<(u32, [f64; 2])>| {
-        let usual = [0, 1].map(|side| median(&mut pairs.iter().map(|(_, times)| times[side]).collect::<Vec<_>>()));
-        let most = usual.map(|usual| usual.map_or(0.0, |usual| DISTURBED * usual));
-        pairs.retain(|(_, times)| times[0] <= most[0] || times[1] <= most[1]);
-        pairs.into_iter().map(|(number, [with, without])| (number, (without / with).ln())).collect()
-    };
-    subjects.into_iter().map(|(subject, pairs)| (subject, logs(pairs))).collect()
+    subjects
 }
 
 /// The mean log speedup of each combination over the default for each subject. In the blocks `around` another combination

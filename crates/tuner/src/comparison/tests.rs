@@ -417,46 +417,6 @@ fn a_loss_beyond_the_limit_passes_rarely() {
     assert!(passed >= 95, "{passed} of 100 that gain everywhere pass");
 }
 
-/// The guard and the verdict on a call whose log speedup is `gain`, after 16 blocks. Of 100 blocks `disturbed` delay both
-/// jobs by other work, each as long as it happens to last, and `slow` are twice as slow with the arm alone.
-fn judged_beside_bursts(seed: u64, demand: ArmDemand, gain: f64, [disturbed, slow]: [u32; 2]) -> (Outcome, Guard) {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let settings: Settings = BTreeMap::from([("a".to_owned(), "1".to_owned())]);
-    let mut normal = |deviation: f64| deviation * rng.sample::<f64, _>(StandardNormal);
-    let blocks = (0..16).map(|block| {
-        let share = |of: u32| (block + 1) * of / 100 > block * of / 100;
-        let mut time = |log: f64| {
-            let delay = if share(disturbed) { 2.0 + normal(0.5) } else { 0.0 };
-            SubjectTimes::from([(measure(512), 1e-6 * (log + delay + normal(0.05)).exp())])
-        };
-        let mut block = ArmBlock::default();
-        block.push(Settings::new(), time(0.0));
-        block.push(settings.clone(), time(if share(slow) { 2_f64.ln() } else { 0.0 } - gain));
-        block
-    });
-    let blocks: Vec<ArmBlock> = blocks.collect();
-    let judged = judge(&blocks, &settings, &Settings::new(), criteria(), 0.05, 1.0, &|_| demand);
-    (judged[0].verdict, judged[0].guard)
-}
-
-#[test]
-fn other_work_hides_no_gain() {
-    let faster = |gain: f64| {
-        let judged = (0..100).map(|seed| judged_beside_bursts(seed, ArmDemand::Gain, gain, [20, 0]).0);
-        judged.filter(|verdict| *verdict == Outcome::Faster).count()
-    };
-    assert!(faster(0.1) >= 90, "a gain of 10 % in {} of 100", faster(0.1));
-    assert!(faster(0.0) <= 5, "none in {} of 100", faster(0.0));
-}
-
-/// Launches that are slow with an arm alone are its own.
-#[test]
-fn what_is_slow_in_some_launches_is_no_other_work() {
-    let passed =
-        (0..100).filter(|seed| judged_beside_bursts(*seed, ArmDemand::ExcludeLoss, 0.0, [0, 25]).1 == Guard::Passed);
-    assert_eq!(passed.count(), 0);
-}
-
 /// At the limit itself 2.5 % may pass: 10 of 400, and more than 18 by chance in one case of 100.
 #[test]
 fn a_loss_at_the_limit_passes_as_seldom_as_stated() {
