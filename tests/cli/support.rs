@@ -271,7 +271,8 @@ fn installations() -> Vec<OpenMpi> {
 fn installations_of_test(is_about: fn(&OpenMpi) -> bool) -> Vec<OpenMpi> {
     let mut all = installations();
     all.retain(is_about);
-    if std::env::var(RELEASES).as_deref() == Ok("either") && all.len() > 1 {
+    let is_named = std::env::var_os(INSTALLATIONS).is_some_and(|named| !named.is_empty());
+    if std::env::var(RELEASES).as_deref() == Ok("either") && !is_named && all.len() > 1 {
         let name = std::thread::current().name().unwrap_or_default().to_owned();
         all = vec![all.swap_remove(name.len() % all.len())];
     }

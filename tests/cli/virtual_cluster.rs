@@ -76,10 +76,7 @@ fn given_time(seconds: u32, attempt: impl Fn(u32) -> Result<(), String>) {
     for budget in [seconds, 2 * seconds, 4 * seconds] {
         match attempt(budget) {
             Ok(()) => return,
-            Err(what) => {
-                eprintln!("within {budget} s: {what}");
-                missing.push(format!("within {budget} s: {what}"));
-            }
+            Err(what) => missing.push(format!("within {budget} s: {what}")),
         }
     }
     panic!("{}", missing.join("\n"));

@@ -146,9 +146,9 @@ impl Columns {
         self.columns.iter().any(|column| column.name == "test") && !self.has(Role::Ranks)
     }
 
-    /// The contents that are known, in their order.
-    pub(super) fn roles(&self) -> Vec<Role> {
-        self.columns.iter().filter_map(|column| column.role).collect()
+    /// The contents that others have as well, in their order.
+    pub(super) fn shared_with(&self, others: &Self) -> Vec<Role> {
+        self.columns.iter().filter_map(|column| column.role.filter(|role| others.has(*role))).collect()
     }
 
     pub(super) fn has(&self, role: Role) -> bool {
@@ -185,8 +185,9 @@ impl Columns {
             let what = "resembles a header, but its columns are unknown, so that nothing behind it can be read";
             return Some(format!("{} {what}", short(line)));
         }
-        let is_comma = |(column, text): &(&Column, &String)| column.is_time() && text.contains(',');
-        if self.columns.iter().zip(fields).any(|pair| is_comma(&pair)) {
+        let has_comma =
+            |text: &str| text.contains(',') && text.chars().all(|sign| ",.".contains(sign) || sign.is_ascii_digit());
+        if self.columns.iter().zip(fields).any(|(column, text)| column.is_time() && has_comma(text)) {
             return Some(format!(
                 "{} has a comma in a time; write decimal points, and nothing between thousands",
                 short(line)

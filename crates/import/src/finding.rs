@@ -31,7 +31,7 @@ names! {
         StrayLines "stray-lines",
         /// A message of no bytes, for which no algorithm runs.
         NoData "no-data",
-        /// Content that is skipped on purpose: another datatype, another benchmark, a derived table.
+        /// Content that is skipped on purpose: another datatype, another benchmark, a column, another file of a directory.
         PassedOver "passed-over",
         /// A file has several outputs, and options that hold for all of them.
         SeveralOutputs "several-outputs",

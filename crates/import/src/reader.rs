@@ -124,8 +124,8 @@ impl Reader<'_> {
                 let columns = columns?;
                 let is_lone = columns.columns.len() == 1;
                 let before = self.output.columns.as_deref().filter(|_| self.output.rows == 0);
-                if before.is_some_and(|before| before.roles() != columns.roles()) {
-                    let what = "has other columns than the line in front of it, or another order";
+                if before.is_some_and(|before| before.shared_with(&columns) != columns.shared_with(before)) {
+                    let what = "has the columns of the line in front of it in another order";
                     return Err(ImportError::doubtful(format!("{} {what}", short(content))));
                 }
                 self.header(columns);

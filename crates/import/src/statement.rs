@@ -259,11 +259,12 @@ impl Assumed<'_> {
             ("ranks" | "mention", ..) => {
                 (content.ranks.is_none() && value.parse() != Ok(ranks.0), "another number of ranks")
             }
-            ("algorithm", ..) => {
+            ("algorithm" | "heading", ..) => {
                 let words = words(value);
                 let is_number = words.first().is_some_and(|word| word.parse::<u32>().is_ok());
                 let most = if is_number { 1 } else { words.len() };
-                let first = (1..=most).rev().find_map(|count| self.is_other(&words[..count].join("_")));
+                let least = if about == "heading" { words.len() } else { 1 };
+                let first = (least..=most).rev().find_map(|count| self.is_other(&words[..count].join("_")));
                 (content.algorithm.is_none() && first == Some(true), "another algorithm")
             }
             ("version", ..) => (value.parse() != Ok(self.release), "another release (--release)"),
@@ -312,8 +313,7 @@ impl Assumed<'_> {
                     ("_segmentsize", Some(choice)) => differs(choice.segsize),
                     ("_tree_fanout" | "_chain_fanout", Some(choice)) => differs(choice.faninout.into()),
                     ("_max_requests", Some(choice)) => differs(choice.max_requests.into()),
-                    ("_segmentsize" | "_tree_fanout" | "_chain_fanout" | "_max_requests", None) => false,
-                    _ => !["", "0"].contains(&value),
+                    (parameter, _) => parameter.ends_with("_radix") && value != "0",
                 };
                 (is_other, "another algorithm (--algorithm ID, or tuned:ID/FANINOUT/SEGSIZE/MAX_REQUESTS)")
             }
@@ -327,14 +327,11 @@ impl Assumed<'_> {
 mod tests {
     use super::*;
 
+    /// Without what is compared only.
     fn facts(text: &str) -> Vec<(String, String)> {
         let mut stated = read(1, text, &[]);
-        stated.retain(|it| !["collective", "mention"].contains(&it.about.as_str()));
-        let facts = stated.into_iter().map(|statement| (statement.about, statement.value));
-        // Words alone may be the name of an algorithm.
-        facts
-            .filter(|(about, value)| about != "algorithm" || *value != text.trim_matches(['#', '[', ']', ' ']))
-            .collect()
+        stated.retain(|it| !["collective", "mention", "heading"].contains(&it.about.as_str()));
+        stated.into_iter().map(|statement| (statement.about, statement.value)).collect()
     }
 
     #[test]

@@ -77,9 +77,9 @@ fn numbers_of_ranks_are_read_to_their_end() {
         ("args: -n 32 -N 4", Some(32)),
         ("ranks per communicator: 16", Some(16)),
         ("processes in the job: 16", Some(16)),
-        ("started on 16 cores", Some(16)),
+        ("started on 16 cores", None),
         ("nodes 4 ppn 8", Some(32)),
-        ("P=16", Some(16)),
+        ("P=16", None),
         ("p = 0.05", None),
     ] {
         check_ranks(line, ranks);
