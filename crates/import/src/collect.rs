@@ -15,8 +15,8 @@ use super::names::{self, PathFacts};
 use super::options::Options;
 use super::plausible::{self, Suspicion};
 use super::reader;
-use super::row::{Parsed, Raw};
-use super::statement::{self, Assumed};
+use super::row::{BenchmarkOutput, Parsed, Raw};
+use super::statement::{self, Assumed, Statement};
 use super::timing::{self, Imported};
 use collrules_record::findings::Statistic;
 use collrules_record::{Bytes, Candidate, CandidateName, Cell};
@@ -119,7 +119,7 @@ impl Importer {
     /// Takes the timings of a file, with the facts of its name and of the user.
     fn take(&mut self, mut source: SourceFile, name: &PathFacts, parsed: Parsed) -> Result<(), ImportError> {
         let Parsed { outputs, banners, behind, mut findings, .. } = parsed;
-        let supplied = statement::supplied(&outputs, &behind);
+        let supplied = supplied(&outputs, &behind);
         let count: usize = outputs.iter().map(|output| output.raws.len()).sum();
         self.refused = count + findings.iter().map(|finding| finding.timings).sum::<usize>();
         let mut timings = Vec::new();
@@ -290,6 +290,25 @@ impl Importer {
         timings.iter().for_each(|timing| sources[timing.source].timings += 1);
         Ok(Import { sources, timings, statistic, findings })
     }
+}
+
+/// The facts that statements about outputs supply if nothing else does: the default, which ompi-collectives-tuning and others
+/// call `tuned`; and the ranks, if a line directly in front of each output names them and none behind the last one, so that it
+/// is certain to which output a line belongs.
+fn supplied(outputs: &[BenchmarkOutput], behind: &[Statement]) -> Vec<Facts> {
+    let is_default = |it: &&Statement| {
+        ["algorithm", "component"].contains(&it.about.as_str()) && it.value.eq_ignore_ascii_case("tuned")
+    };
+    let of_output = |output: &BenchmarkOutput| {
+        let own = output.stated.iter().filter(|it| !it.is_disputed && it.line > output.after);
+        let ranks = statement::find(own.clone(), "ranks").and_then(|statement| statement.value.parse().ok());
+        let algorithm = own.clone().find(is_default).map(|_| CandidateName::Complete(Candidate::Builtin));
+        Facts { ranks, algorithm, ..Facts::default() }
+    };
+    let mut facts: Vec<Facts> = outputs.iter().map(of_output).collect();
+    let is_each = facts.iter().all(|facts| facts.ranks.is_some()) && statement::find(behind, "ranks").is_none();
+    facts.iter_mut().filter(|_| !is_each).for_each(|facts| facts.ranks = None);
+    facts
 }
 
 /// The collective whose default a file has timings of, by its name.

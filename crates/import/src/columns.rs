@@ -2,14 +2,12 @@
 
 use std::sync::LazyLock;
 
-use collrules_record::Seconds;
 use collrules_record::findings::Statistic;
 use collrules_rules::names;
 
 use crate::facts::{has_word, words};
 use crate::finding::ImportError;
 use crate::options::Options;
-use crate::timing::{SLACK, time};
 
 names! {
     /// Content of a column, with the name that messages use, and that tables should have.
@@ -409,15 +407,8 @@ fn is_spread(word: &str) -> bool {
     is_quantile || has_word_of(Role::Spread.name(), &[bare.to_owned()])
 }
 
-/// Returns true if a column is a minimum or a maximum over calls that its mean or median cannot have.
-pub(super) fn is_impossible(column: &Column, text: &str, mean: Seconds) -> bool {
-    let Ok((Seconds(bound), step)) = time(text, column.per_second) else { return false };
-    let (words, slack) = (words(&column.name), step + SLACK * mean.0);
-    is_maximum(&words) && bound + slack < mean.0 || has_word(&words, &["min", "minimum"]) && bound - slack > mean.0
-}
-
 /// Returns true if a name is that of a maximum.
-fn is_maximum(words: &[String]) -> bool {
+pub(super) fn is_maximum(words: &[String]) -> bool {
     has_word(words, &["max", "maximum"])
 }
 

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use collrules_record::{Bytes, CandidateName, Ranks, Seconds};
 use collrules_rules::Collective;
 
-use crate::columns::{ALGORITHMS, Column, Columns, Role, SIZES, is_impossible};
-use crate::facts::{Facts, collective_named};
+use crate::columns::{ALGORITHMS, Column, Columns, Role, SIZES, is_maximum};
+use crate::facts::{Facts, collective_named, has_word, words};
 use crate::finding::{Finding, FindingCode};
 use crate::formats::{ImportFormat, Meaning, Size};
 use crate::statement::Statement;
-use crate::timing::{TimeStatistics, time};
+use crate::timing::{SLACK, TimeStatistics, time};
 
 /// A timing as read from a file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -192,6 +192,13 @@ pub(super) fn read(columns: &Columns, fields: &[String], line: u64, output: &Ben
             }
         }
     }
+}
+
+/// Returns true if a column is a minimum or a maximum over calls that its mean or median cannot have.
+fn is_impossible(column: &Column, text: &str, mean: Seconds) -> bool {
+    let Ok((Seconds(bound), step)) = time(text, column.per_second) else { return false };
+    let (words, slack) = (words(&column.name), step + SLACK * mean.0);
+    is_maximum(&words) && bound + slack < mean.0 || has_word(&words, &["min", "minimum"]) && bound - slack > mean.0
 }
 
 /// A row with its times.

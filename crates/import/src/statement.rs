@@ -11,7 +11,6 @@ use crate::columns::{Columns, Role, per_second, time_role};
 use crate::facts::{CompleteFacts, Facts, collective_named, has_word, words};
 use crate::finding::{Finding, FindingCode, ImportError};
 use crate::names::spellings;
-use crate::row::BenchmarkOutput;
 
 /// A statement, with the line that makes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,25 +149,6 @@ fn is_open_mpi(text: &str, release: Release) -> bool {
     let version = words.trim_start_matches("ompi").trim_start_matches([' ', 'v']);
     let version = version.split_whitespace().take(3).collect::<Vec<_>>().join(".");
     version.is_empty() || version.parse() == Ok(release)
-}
-
-/// The facts that statements about outputs supply if nothing else does: the default, which ompi-collectives-tuning and others
-/// call `tuned`; and the ranks, if a line directly in front of each output names them and none behind the last one, so that it
-/// is certain to which output a line belongs.
-pub(super) fn supplied(outputs: &[BenchmarkOutput], behind: &[Statement]) -> Vec<Facts> {
-    let is_default = |it: &&Statement| {
-        ["algorithm", "component"].contains(&it.about.as_str()) && it.value.eq_ignore_ascii_case("tuned")
-    };
-    let of_output = |output: &BenchmarkOutput| {
-        let own = output.stated.iter().filter(|it| !it.is_disputed && it.line > output.after);
-        let ranks = find(own.clone(), "ranks").and_then(|statement| statement.value.parse().ok());
-        let algorithm = own.clone().find(is_default).map(|_| CandidateName::Complete(Candidate::Builtin));
-        Facts { ranks, algorithm, ..Facts::default() }
-    };
-    let mut facts: Vec<Facts> = outputs.iter().map(of_output).collect();
-    let is_each = facts.iter().all(|facts| facts.ranks.is_some()) && find(behind, "ranks").is_none();
-    facts.iter_mut().filter(|_| !is_each).for_each(|facts| facts.ranks = None);
-    facts
 }
 
 /// Assumptions about the rows of an output.
