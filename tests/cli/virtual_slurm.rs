@@ -145,9 +145,9 @@ fn arrays_have_a_run_for_each_job() {
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
-    let lines = "$C submit --nodes 1 --ppn 4 --time 2m --array 2 --out $OUT/runs -- tune $OPTIONS --budget 8s\n\
+    let lines = "$C submit --nodes 1 --ppn 4 --time 2m --array 2 --out $OUT/runs -- tune $OPTIONS --budget 15s\n\
                  $C status --follow --every 1s $OUT/runs; $C status $OUT/runs --json";
-    let ran = beside_others(|| in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines)).exits(0);
+    let ran = alone(|| in_slurm("--hosts 2 --slots 4", None, scratch.path(), lines)).exits(0);
     for task in ["task-1", "task-2"] {
         let run = RunDir::open(scratch.path().join("runs").join(task)).unwrap();
         assert!(run.file("rules.conf").exists(), "{task}\n{}", ran.stdout);
