@@ -15,8 +15,8 @@ use collrules_runner::wire::PROTOCOL;
 
 use crate::running::{Process, Running, is_alive, kill, wait_for};
 use crate::support::{
-    OpenMpi, Ran, alone_under_one_release, bounded, collrules, findings, prepare, skip, under_each_release,
-    under_one_release,
+    OpenMpi, Ran, alone_under_each_release, alone_under_one_release, bounded, collrules, findings, prepare, skip,
+    under_each_release, under_one_release,
 };
 
 /// A stand-in for the worker.
@@ -204,7 +204,7 @@ fn measure_with_fault(mpi: &OpenMpi, scratch: &Path, fault: &str, more: &str) ->
 #[test]
 #[ignore = "part of `make test-all`"]
 fn candidates_that_fail_are_quarantined_and_the_campaign_goes_on() {
-    under_each_release(|mpi| {
+    alone_under_each_release(|mpi| {
         for (fault, reason) in [
             ("crash check bcast 4 2048 tuned:3/0/0/0", "its calls end the job: a rank was ended by SIGABRT"),
             ("crash time bcast 4 * tuned:5/0/1024/0", "its calls end the job: a rank was ended by SIGABRT"),
