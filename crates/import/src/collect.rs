@@ -171,7 +171,8 @@ impl Importer {
         if banners.len() > 1 && given != Facts::default() {
             let lines: Vec<String> = banners.iter().map(u64::to_string).collect();
             let lines = some(&lines, timing::NAMED_LINES);
-            let what = format!("outputs begin on lines {lines}; --np, --algorithm and --launch hold for all");
+            let what =
+                format!("outputs begin on lines {lines}, and the given --np, --algorithm or --launch is that of all");
             findings.push(Finding::new(FindingCode::SeveralOutputs, what));
         }
         if timings.is_empty() && findings.is_empty() {

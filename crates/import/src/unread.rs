@@ -12,8 +12,7 @@ pub(super) fn report(parsed: &mut Parsed) -> Result<(), ImportError> {
     let tables = || parsed.outputs.iter().filter(|output| output.columns.as_deref().is_some_and(Columns::is_table));
     let columns = tables().flat_map(|output| &output.columns).flat_map(|columns| &columns.columns);
     let over_calls: Vec<_> = columns.filter(|column| column.role == Some(Role::Spread)).map(|it| &it.name).collect();
-    let why =
-        if over_calls.is_empty() { "" } else { "; names of statistics over ranks say `rank`, others are over calls" };
+    let why = if over_calls.is_empty() { "" } else { "; a statistic is over calls unless its name says otherwise" };
     let rows: Vec<&Raw> = tables().flat_map(|output| &output.raws).filter(|raw| raw.fault.is_none()).collect();
     let unread: BTreeSet<&String> = rows.iter().flat_map(|raw| &raw.unread).map(|(name, ..)| name).collect();
     unread.iter().try_for_each(|name| compare_column(name, &rows))?;
