@@ -3,6 +3,7 @@
 # make demo    tunes bcast on eight virtual hosts (root; a simulation otherwise), in two minutes, into demo (OUT=DIR)
 # make test    sets up, then runs the short tests under the Open MPI in PATH
 # make test-all   all tests, under a second release as well: faults, several hosts (scripts/virtual-cluster; root only), real data
+# make change-test    of these, what each change has to pass beside `make test`
 # make cluster-test   of these, the tests on several hosts alone
 # make releases-test  of these, readers, messages and one tuning under other releases from PyPI: RELEASES='4.1.7 4.1.8 5.0.8'
 # make dist-test      of these, tries a release in bare systems (root only): a quick build of one, unless DIST=dist names it
@@ -46,8 +47,8 @@ endif
 # Tests of the command line wait for jobs more than they compute; how many jobs run at once, they settle themselves.
 export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-.PHONY: help tune demo test test-all long-test cluster-test releases-test dist-test check setup setup-tests setup-second setup-check \
-    setup-releases setup-dist release install dist
+.PHONY: help tune demo test test-all long-test change-test cluster-test releases-test dist-test check setup setup-tests setup-second \
+    setup-check setup-releases setup-dist release install dist
 
 help:
 	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
@@ -110,7 +111,7 @@ test: setup-tests
 	$(CARGO) test --workspace
 
 # Tests that start jobs run under both releases; with COLLRULES_RELEASES=either, half of them under each.
-test-all long-test cluster-test: export COLLRULES_RELEASES ?= both
+test-all long-test change-test cluster-test: export COLLRULES_RELEASES ?= both
 
 # One after the other: what fills the processors disturbs tests that look at times.
 test-all: setup-second test
@@ -120,6 +121,11 @@ test-all: setup-second test
 # Tests named long_ and bad_days_ are run by hand.
 long-test: cluster-test releases-test
 	$(CARGO) test --workspace --tests -- --ignored --skip virtual_ --skip long_ --skip bad_days_
+
+# Real calls against what is said of them, documents, damaged files, kills: short enough for each change.
+change-test: cluster-test
+	$(CARGO) test --workspace --test cli -- --ignored --skip long_ \
+	    bits:: documents:: drift:: hostile:: kills:: page:: promises:: no_process_is_left traffic::
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.
 cluster-test: setup-tests setup-second
