@@ -55,11 +55,6 @@ impl BlockTimes {
     }
 }
 
-/// Neighbouring sizes on a communicator with one rule.
-struct RuleRange {
-    cells: Vec<Cell>,
-}
-
 /// When cells have their turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Turn {
@@ -73,40 +68,35 @@ enum Turn {
     Decided,
 }
 
-impl RuleRange {
-    /// Pieces of it, each of which gains most per second of its samples among all pieces that begin there: long calls do not hold
-    /// up short ones.
-    fn cut(self, gain: impl Fn(&Cell) -> f64, seconds: impl Fn(&Cell) -> f64) -> Vec<Self> {
-        let mut pieces = Vec::new();
-        let mut left = &self.cells[..];
-        while !left.is_empty() {
-            let worth = |length: usize| {
-                let piece = Self { cells: left[..length].to_vec() };
-                piece.cells.iter().map(&gain).sum::<f64>() / piece.samples().iter().map(&seconds).sum::<f64>()
-            };
-            let best = (1..=left.len()).max_by(|one, other| worth(*one).total_cmp(&worth(*other))).unwrap_or(1);
-            let (piece, rest) = left.split_at(best);
-            pieces.push(Self { cells: piece.to_vec() });
-            left = rest;
-        }
-        pieces
+/// Pieces of neighbouring sizes with one rule, each of which gains most per second of its samples among all pieces that begin
+/// there: long calls do not hold up short ones.
+fn cut(mut left: &[Cell], gain: impl Fn(&Cell) -> f64, seconds: impl Fn(&Cell) -> f64) -> Vec<&[Cell]> {
+    let worth =
+        |piece: &[Cell]| piece.iter().map(&gain).sum::<f64>() / samples(piece).iter().map(&seconds).sum::<f64>();
+    let mut pieces = Vec::new();
+    while !left.is_empty() {
+        let best = (1..=left.len()).max_by(|one, other| worth(&left[..*one]).total_cmp(&worth(&left[..*other])));
+        let (piece, rest) = left.split_at(best.unwrap_or(1));
+        pieces.push(piece);
+        left = rest;
     }
-
-    /// Both ends and the middle.
-    fn samples(&self) -> BTreeSet<Cell> {
-        let last = self.cells.len() - 1;
-        [0, last / 2, last].map(|at| self.cells[at]).into()
-    }
+    pieces
 }
 
-/// The ranges of rules over these cells, in order.
-fn list_ranges(subject: &ValidationSubject, cells: &[Cell]) -> Vec<RuleRange> {
+/// Both ends and the middle of some sizes.
+fn samples(cells: &[Cell]) -> BTreeSet<Cell> {
+    let last = cells.len() - 1;
+    [0, last / 2, last].map(|at| cells[at]).into()
+}
+
+/// The ranges of rules over these cells, in order: neighbouring sizes on a communicator with one rule.
+fn list_ranges(subject: &ValidationSubject, cells: &[Cell]) -> Vec<Vec<Cell>> {
     let facts: Vec<_> = cells.iter().map(|cell| (*cell, subject.known(*cell))).collect();
     let alike = facts.chunk_by(|(one, of_one), (other, of_other)| {
         (one.collective, one.ranks, of_one.rule()) == (other.collective, other.ranks, of_other.rule())
     });
     let ruled = alike.filter(|cells| subject.is_ruled(cells[0].0));
-    ruled.map(|cells| RuleRange { cells: cells.iter().map(|(cell, _)| *cell).collect() }).collect()
+    ruled.map(|cells| cells.iter().map(|(cell, _)| *cell).collect()).collect()
 }
 
 /// Subjects in the order in which they are compared; none as a part are all, if there is time for all. What was decided for the
@@ -171,17 +161,16 @@ fn order(
     };
     let mut ruled = BTreeSet::new();
     for range in list_ranges(subject, &asked) {
-        let Cell { collective, ranks, .. } = range.cells[0];
+        let Cell { collective, ranks, .. } = range[0];
         // One choice for all sizes is lost with any of them.
         let is_whole = subject.assumptions().one_choice(subject.release, collective, ranks);
-        for piece in if is_whole { vec![range] } else { range.cut(gain, &measuring) } {
-            let samples = piece.samples();
-            add(Turn::Range, piece.cells.iter().map(gain).sum(), samples.iter().copied().collect());
-            ruled.extend(piece.cells.iter().copied());
-            piece.cells.into_iter().filter(|cell| !samples.contains(cell)).for_each(|cell| {
-                add(Turn::Between, gain(&cell), vec![cell]);
-            });
+        for piece in if is_whole { vec![&range[..]] } else { cut(&range, gain, &measuring) } {
+            let samples = samples(piece);
+            add(Turn::Range, piece.iter().map(gain).sum(), samples.iter().copied().collect());
+            let between = piece.iter().filter(|cell| !samples.contains(cell));
+            between.for_each(|cell| add(Turn::Between, gain(cell), vec![*cell]));
         }
+        ruled.extend(range);
     }
     ways.keys().filter(|cell| !ruled.contains(cell)).for_each(|cell| add(Turn::Unruled, 1.0, vec![*cell]));
     order.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
@@ -199,9 +188,9 @@ pub(super) fn describe_unreached(
     if ranges.is_empty() {
         return None;
     }
-    let samples = ranges.iter().flat_map(RuleRange::samples);
+    let samples = ranges.iter().flat_map(|range| samples(range));
     let seconds = times.look(samples.map(|cell| times.measuring(subject, cell, ways)).sum());
-    let cells: Vec<Cell> = ranges.iter().flat_map(|range| &range.cells).copied().collect();
+    let cells: Vec<Cell> = ranges.into_iter().flatten().collect();
     let lines: Vec<String> = cells
         .chunk_by(|one, other| (one.collective, one.ranks) == (other.collective, other.ranks))
         .map(describe_sizes)
@@ -231,8 +220,8 @@ mod tests {
     fn long_calls_of_a_range_do_not_hold_up_short_ones() {
         let cell = |bytes| Cell { collective: Collective::Allgather, ranks: Ranks(64), bytes: Bytes(bytes) };
         let cut = |sizes: u32, seconds: fn(&Cell) -> f64| {
-            let range = RuleRange { cells: (0..sizes).map(|power| cell(1 << power)).collect() };
-            range.cut(|_| 1.0, seconds).into_iter().map(|piece| piece.cells.len()).collect::<Vec<_>>()
+            let range: Vec<Cell> = (0..sizes).map(|power| cell(1 << power)).collect();
+            cut(&range, |_| 1.0, seconds).into_iter().map(<[Cell]>::len).collect::<Vec<_>>()
         };
         assert_eq!(cut(21, |_| 1.0), [21], "a range is one question");
         assert_eq!(cut(1, |_| 1.0), [1]);
@@ -240,8 +229,7 @@ mod tests {
         assert!(pieces.len() > 1 && pieces[0] == 10 && pieces.iter().sum::<usize>() == 21, "{pieces:?}");
         assert_eq!(describe_sizes(&[cell(1), cell(2)]), "allgather on 64 ranks (2 sizes of 1 B to 2 B)");
         assert_eq!(describe_sizes(&[cell(1)]), "allgather of 1 B on 64 ranks");
-        let samples = RuleRange { cells: [1, 2, 4, 8, 16].map(cell).to_vec() }.samples();
-        assert_eq!(samples, [1, 4, 16].map(cell).into());
-        assert_eq!(RuleRange { cells: vec![cell(1)] }.samples(), [cell(1)].into());
+        assert_eq!(samples(&[1, 2, 4, 8, 16].map(cell)), [1, 4, 16].map(cell).into());
+        assert_eq!(samples(&[cell(1)]), [cell(1)].into());
     }
 }
