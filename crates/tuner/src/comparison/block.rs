@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Estimate;
 use collrules_record::comparison::LaunchFailure;
-use collrules_record::estimate::{mean, medians};
+use collrules_record::estimate::{Variance, mean, medians};
 use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 
@@ -174,13 +174,10 @@ pub(super) fn mean_log_speedups(
 /// if all have a single block.
 pub(super) fn deviations(blocks: &[ArmBlock]) -> BTreeMap<ArmSubject, f64> {
     let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
-    let mut pooled: BTreeMap<ArmSubject, (f64, f64)> = BTreeMap::new();
+    let mut own: BTreeMap<ArmSubject, Vec<Variance>> = BTreeMap::new();
     for (subject, logs) in combinations.into_iter().flat_map(|it| by_subject(blocks, it, &Settings::new())) {
-        let centre = mean(logs.values());
-        let (squares, degrees) = pooled.entry(subject).or_default();
-        *squares += logs.values().map(|log| (log - centre).powi(2)).sum::<f64>();
-        *degrees += logs.len() as f64 - 1.0;
+        own.entry(subject).or_default().push(Variance::from_values(logs.values()));
     }
-    let known = pooled.into_iter().filter(|(_, (_, degrees))| *degrees > 0.0);
-    known.map(|(subject, (squares, degrees))| (subject, (squares / degrees).sqrt())).collect()
+    let pooled = own.into_iter().map(|(subject, own)| (subject, Variance::pooled(own)));
+    pooled.filter(|(_, it)| it.degrees > 0.0).map(|(subject, it)| (subject, it.value.sqrt())).collect()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use collrules_record::comparison::{ArmLaunch, LaunchFailure, SubjectTime};
 use collrules_record::condition::ArrivalPattern;
 use collrules_record::criteria::Middle;
-use collrules_record::estimate::{mean, median};
+use collrules_record::estimate::{Variance, mean, median};
 use collrules_record::manifest::{SIMULATED, now};
 use collrules_record::plan::{DeployWay, Deployment, PatternPlan, Schedule};
 use collrules_record::rundir::ComparisonLog;
@@ -458,13 +458,11 @@ impl<'a, 's> JobLauncher<'a, 's> {
             let base = taken.times[0].get(subject).filter(|_| job > 0).into_iter().flatten().map(|it| it.usual.ln());
             let base = base.chain(std::iter::repeat(0.0));
             let logs: Vec<f64> = times.iter().zip(base).map(|(time, base)| time.ln() - base).collect();
-            let centre = mean(&logs);
-            let squares: f64 = logs.iter().map(|log| (log - centre).powi(2)).sum();
             Some(SubjectTime {
                 subject: order[*subject].0.clone(),
                 turns: turns.len() as u32,
                 calls: taken.calls[subject],
-                deviation: (squares / (logs.len().max(2) - 1) as f64).sqrt(),
+                deviation: Variance::from_values(logs).value.sqrt(),
                 time: Seconds(if self.jobs.middle == Middle::Mean { mean(times) } else { median(&mut times)? }),
             })
         };
