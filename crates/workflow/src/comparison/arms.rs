@@ -19,11 +19,12 @@ use crate::plan::timed;
 /// The message sizes of the guard set, for collectives that are not tuned.
 const GUARDED: [u64; 3] = [8, 4 << 10, 256 << 10];
 
-/// Time of a turn: a loop of calls. Short, so that jobs alternate faster than the machine changes.
-pub(crate) const TURN: Seconds = Seconds(1.5e-3);
+/// Time of a turn: a loop of calls. Short, so that jobs alternate faster than the machine changes; several times as long as
+/// a job takes to be as fast as before it slept.
+pub(crate) const TURN: Seconds = Seconds(5e-4);
 
 /// Time of a turn with the untimed calls before it, in seconds.
-const WHOLE_TURN: f64 = 2e-3;
+const WHOLE_TURN: f64 = 7e-4;
 
 /// Ratio of the variance of a log speedup between turns to that between blocks: 0.1 and 0.07 for calls below 1 us.
 const VARIANCES: f64 = 2.0;
@@ -134,9 +135,9 @@ pub(crate) fn calls_of_turn(call: Seconds) -> Option<u32> {
 }
 
 /// Expected seconds of a subject with calls of this length in a job of a block with the fewest passes; its first block has a
-/// check as well.
+/// check as well, and one job of it finds out the calls of a turn.
 pub(crate) fn subject_time(call: Seconds, is_first: bool) -> f64 {
-    (WHOLE_TURN * PASSES.0).max(LONG_CALLS * call.0) + if is_first { call.0 } else { 0.0 }
+    (WHOLE_TURN * PASSES.0).max(LONG_CALLS * call.0) + if is_first { call.0.max(TURN.0) } else { 0.0 }
 }
 
 /// The messages of patterns, one by one.
@@ -213,9 +214,9 @@ mod tests {
 
     #[test]
     fn blocks_are_longer_if_starts_take_longer() {
-        assert_eq!(count_passes(Seconds(0.4), 100), 2);
-        assert_eq!(count_passes(Seconds(1.2), 100), 3);
-        assert_eq!(count_passes(Seconds(0.4), 10), 6);
+        assert_eq!(count_passes(Seconds(0.4), 100), 3);
+        assert_eq!(count_passes(Seconds(1.2), 100), 6);
+        assert_eq!(count_passes(Seconds(0.4), 10), 11);
         assert_eq!(count_passes(Seconds(5.0), 1), 16);
         assert_eq!(count_passes(Seconds(0.0), 0), 2);
     }

@@ -117,7 +117,7 @@ fn any_budget_buys_something_and_more_buys_more() {
 /// With little time the rules of some ranges are not compared, so none of them is in the files; more time goes on with them.
 #[test]
 fn ranges_without_time_stay_open_until_there_is_some() {
-    let (_, mut stage) = tune_within("3s", 16, "--ops bcast,allgatherv --refine 0");
+    let (_, mut stage) = tune_within("1200ms", 16, "--ops bcast,allgatherv --refine 0");
     let (little, open) = states(&stage.run());
     assert!(little > 0 && open > 0, "{little} confirmed, {open} open");
     assert!(stage.notes.iter().any(|note| note.starts_with("no time to compare")), "{:?}", stage.notes);
@@ -165,8 +165,8 @@ fn one_number_of_ranks_buys_rules() {
 #[test]
 fn batch_jobs_add_up() {
     let mut stage = TuningFixture::new();
-    // 3 s, with the time that is left to end orderly.
-    stage.allocation = Some(job_ending_in(19.0));
+    // A second, with the time that is left to end orderly.
+    stage.allocation = Some(job_ending_in(17.0));
     const WORDS: &str = "--simulate --simulated-slots 16 --np 2:16 --sizes 1:1M --ops bcast,allgatherv --refine 0";
     stage.tune(&format!("{WORDS} --budget rest")).unwrap();
     let first = share(&gains_of(&stage.run()), |_| true);
