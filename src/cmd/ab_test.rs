@@ -333,7 +333,6 @@ impl AbTrial<'_> {
             criteria,
             max_loss: criteria.min_difference,
             looks: Looks::from(first),
-            cost: &|_| 0.0,
             chooses: false,
         };
         let compared = compare(&comparison, self)?;

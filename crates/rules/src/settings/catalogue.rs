@@ -215,6 +215,11 @@ pub fn find(name: &str) -> Option<&'static CatalogueEntry> {
     ENTRIES.iter().find(|entry| entry.name == name)
 }
 
+/// Returns true if a setting is known to act on messages, so that calls of all collectives feel it alike.
+pub fn acts_on_messages(name: &str) -> bool {
+    find(name).is_some_and(|entry| !matches!(entry.layer, Components | Han))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -9,14 +9,14 @@ use collrules_record::settings::{Guard, Settings, SettingsVerdict};
 use collrules_record::validation::ValidationCriteria;
 
 use super::block::{ArmBlock, control_speedup, count_pairs, mean_speedup};
-use super::judge::{ArmDemand, SubjectResult, judge};
+use super::judge::{ArmDemand, SubjectResult, judge, open_classes};
 use super::looks::Looks;
-
-/// Number of arms that have launches between the first and the second look, if one of them is to be chosen.
-const AFTER_FIRST_LOOK: usize = 3;
 
 /// Blocks until which losses are looked for that only must not be shown: to exclude them all would take too long.
 const LOOKED_FOR: u32 = 16;
+
+/// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
+pub(super) const LEAST_GAIN: f64 = 0.03;
 
 /// A launcher of jobs.
 pub trait ArmLauncher {
@@ -60,8 +60,6 @@ pub struct Comparison<'a> {
     pub max_loss: f64,
     /// When arms are judged.
     pub looks: Looks,
-    /// The mean log speedup that an arm has to add for what it sets, if one is to be chosen.
-    pub cost: &'a dyn Fn(&Settings) -> f64,
     /// True if one arm is to be chosen, which must gain in the mean: others have no launches once they are behind. Otherwise
     /// each arm is compared until its subjects are decided.
     pub chooses: bool,
@@ -79,7 +77,6 @@ impl<'a> Comparison<'a> {
             criteria: ValidationCriteria::default(),
             max_loss: 0.05,
             looks: Looks::from(4),
-            cost: &|_| 0.0,
             chooses: false,
         }
     }
@@ -214,7 +211,9 @@ fn compare_part<L: ArmLauncher>(
         next = further;
         if let Some(subjects) = &next.subjects {
             let judged = judged.into_iter().filter(|result| next.arms.contains(&result.arm));
-            launched.settle(judged, |subject| !subjects.contains(subject));
+            // What has passed is timed again only for its class.
+            let is_passed = |it: &SubjectResult| it.demand.excludes_loss() && it.guard == Guard::Passed;
+            launched.settle(judged, |it| !subjects.contains(&it.subject) || is_passed(it));
         }
     }
     if part.is_some() {
@@ -232,9 +231,9 @@ impl Launched {
     }
 
     /// Keeps the results of subjects that are no longer timed.
-    fn settle(&mut self, judged: impl Iterator<Item = ArmResult>, is_over: impl Fn(&ArmSubject) -> bool) {
+    fn settle(&mut self, judged: impl Iterator<Item = ArmResult>, is_over: impl Fn(&SubjectResult) -> bool) {
         for ArmResult { arm, subjects, .. } in judged {
-            let over = subjects.into_iter().filter(|it| is_over(&it.subject));
+            let over = subjects.into_iter().filter(|it| is_over(it));
             self.settled.extend(over.map(|it| ((arm.clone(), it.subject.clone()), it)));
         }
     }
@@ -248,7 +247,7 @@ impl Comparison<'_> {
         let mut judged: Vec<ArmResult> = arms.filter_map(|arm| self.judge_arm(launched, arm)).collect();
         if self.chooses {
             let score = |it: &ArmResult| {
-                it.speedup.map_or(f64::NEG_INFINITY, |speedup| speedup.point.ln()) - (self.cost)(&it.arm)
+                it.speedup.map_or(f64::NEG_INFINITY, |speedup| speedup.point.ln()) - LEAST_GAIN * it.arm.len() as f64
             };
             judged.sort_by(|one, other| score(other).total_cmp(&score(one)));
         }
@@ -264,7 +263,10 @@ impl Comparison<'_> {
         let mut subjects =
             judge(&launched.blocks, arm, self.base, self.criteria, self.max_loss, launched.share, &demand);
         for result in &mut subjects {
-            if let Some(settled) = launched.settled.get(&(arm.clone(), result.subject.clone())) {
+            // Unless it is timed for its class, and slower after all.
+            let is_lost = |settled: &&SubjectResult| result.guard == Guard::Lost && result.pairs > settled.pairs;
+            let settled = launched.settled.get(&(arm.clone(), result.subject.clone()));
+            if let Some(settled) = settled.filter(|settled| !is_lost(settled)) {
                 *result = settled.clone();
             }
         }
@@ -292,7 +294,7 @@ impl Comparison<'_> {
         blocks: u32,
     ) -> Option<Next> {
         if self.chooses {
-            return self.choose_best(judged, open, blocks);
+            return self.choose_best(judged, open);
         }
         let (mut arms, mut subjects) = (Vec::new(), BTreeSet::new());
         for result in judged.iter().filter(|result| open.contains(&result.arm)) {
@@ -306,44 +308,40 @@ impl Comparison<'_> {
         (!arms.is_empty()).then_some(Next { arms, subjects: Some(subjects) })
     }
 
-    /// The arms that may still be the best. To exclude losses takes many blocks: after the first look the best few have
-    /// launches, from the second on only the best, and once it is shown to be faster only the subjects that are undecided. If
-    /// it slows something down, even if perhaps by less than the limit, the next best takes its place: a small loss takes the
-    /// most blocks to exclude. Once that one is confirmed, the time that is left is for those that are faster.
-    fn choose_best(&self, judged: &[ArmResult], open: &[Settings], blocks: u32) -> Option<Next> {
+    /// The arm that may still be the best. To exclude losses takes many blocks: from the first look on only the best has
+    /// launches, and once it is shown to be faster only its subjects that are undecided. If it slows something down, even if
+    /// perhaps by less than the limit, the next best takes its place: a small loss takes the most blocks to exclude. Once that
+    /// one is confirmed, the time that is left is for those that are faster.
+    fn choose_best(&self, judged: &[ArmResult], open: &[Settings]) -> Option<Next> {
+        let ValidationCriteria { min_difference, error_rate, .. } = self.criteria;
         // What slows something down, or cannot gain enough, needs no further launches.
-        let is_open = |it: &ArmResult| match it.verdict {
-            SettingsVerdict::Undecided | SettingsVerdict::Confirmed => true,
-            SettingsVerdict::NoGain => it
-                .speedup
-                .is_none_or(|speedup| speedup.high.is_none_or(|high| high >= 1.0 + self.criteria.min_difference)),
-            SettingsVerdict::Harmful => false,
+        let is_open = |it: &&ArmResult| {
+            let high = it.speedup.and_then(|speedup| speedup.high);
+            it.verdict != SettingsVerdict::Harmful && high.is_none_or(|high| high >= 1.0 + min_difference)
         };
-        let candidates: Vec<&ArmResult> = judged.iter().filter(|it| is_open(it)).collect();
-        let first = candidates.first()?;
-        let is_slow = |it: &SubjectResult| it.is_open() && it.speedup.high.is_some_and(|high| high < 1.0);
-        let without_loss = || candidates.iter().filter(|it| !it.subjects.iter().any(is_slow));
-        let mut best = *without_loss().find(|it| open.contains(&it.arm)).or(without_loss().next()).unwrap_or(first);
+        let candidates: Vec<&ArmResult> = judged.iter().filter(is_open).collect();
+        let is_slower = |it: &SubjectResult| it.speedup.point < 1.0 && it.q_value.unwrap_or(1.0) <= error_rate;
+        let is_slow = |it: &SubjectResult| it.is_failed() || it.is_open() && is_slower(it);
+        let mut without_loss = candidates.iter().filter(|it| !it.subjects.iter().any(is_slow)).peekable();
+        let next = without_loss.peek().copied();
+        let mut best = *without_loss.find(|it| open.contains(&it.arm)).or(next).or(candidates.first())?;
         if best.verdict == SettingsVerdict::Confirmed {
             let point = |it: &ArmResult| it.speedup.map_or(0.0, |speedup| speedup.point);
-            let least = (1.0 + self.criteria.min_difference) * point(best);
+            let least = (1.0 + min_difference) * point(best);
             best = candidates.iter().take_while(|it| it.arm != best.arm).find(|it| point(it) >= least)?;
-        } else if self.looks.ends().first() == Some(&blocks) {
-            let arms = candidates.iter().take(AFTER_FIRST_LOOK).map(|it| it.arm.clone()).collect();
-            return Some(Next { arms, subjects: None });
         }
-        let open = best.subjects.iter().filter(|it| it.is_open()).map(|it| it.subject.clone());
-        let subjects = (best.verdict == SettingsVerdict::Undecided).then(|| open.collect());
+        let subjects = (best.verdict == SettingsVerdict::Undecided).then(|| open_classes(&best.subjects));
         Some(Next { arms: vec![best.arm.clone()], subjects })
     }
 }
 
-/// The subjects of an arm for which a demand is open, without calls of cells for which another one has failed: their rule
-/// is lost.
+/// The subjects of an arm for which a demand is open, with their classes, without calls of cells for which another one has
+/// failed: their rule is lost.
 fn undecided(result: &ArmResult, blocks: u32) -> BTreeSet<ArmSubject> {
     let lost: BTreeSet<_> =
         result.subjects.iter().filter(|it| it.is_failed()).filter_map(|it| it.subject.cell()).collect();
+    let is_left = |it: &&SubjectResult| it.subject.cell().is_none_or(|cell| !lost.contains(&cell));
     let is_wanted = |it: &&SubjectResult| it.demand != ArmDemand::NoLoss || blocks < LOOKED_FOR;
-    let open = result.subjects.iter().filter(|it| it.is_open()).filter(is_wanted).map(|it| it.subject.clone());
-    open.filter(|subject| subject.cell().is_none_or(|cell| !lost.contains(&cell))).collect()
+    let wanted: Vec<SubjectResult> = result.subjects.iter().filter(is_left).filter(is_wanted).cloned().collect();
+    open_classes(&wanted)
 }

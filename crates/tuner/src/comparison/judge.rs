@@ -2,13 +2,15 @@
 //!
 //! A gain is shown if the p value, adjusted for the number of gains that are asked for (Benjamini and Hochberg), is small
 //! enough, and the interval lies above 1. A loss is excluded if the interval lies above the limit: since an arm passes only
-//! if no loss is left, this needs no correction for their number. A loss is shown if the interval lies below the limit, or
-//! the adjusted p value is small enough for a loss as large as the limit. The printed intervals are those of these verdicts.
+//! if no loss is left, this needs no correction for their number. A loss is shown if it is as large as the limit and its
+//! adjusted p value is small enough: of a hundred subjects, some have an interval below the limit by chance. The printed
+//! intervals are those of these verdicts.
 //!
-//! Neighbouring sizes are not independent questions: a setting affects all calls of a size class alike. So a loss may be
-//! excluded for the mean of a class, and for each of its members only one that is several times as large.
+//! Neighbouring sizes are not independent questions: a setting affects all calls of a size class alike, and one that acts on
+//! messages those of other collectives as well. So a loss may be excluded for the mean of a class, and for each of its members
+//! only one that is several times as large.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use collrules_record::Bytes;
 use collrules_record::condition::Condition;
@@ -30,6 +32,8 @@ pub enum ArmDemand {
     ExcludeLoss,
     /// That a loss beyond the limit is excluded for the class of its calls, and a much larger one for itself.
     ExcludeClassLoss,
+    /// The same; messages, and calls that are alone in their class, are judged with all others of their size.
+    ExcludeSizeLoss,
     /// That no loss beyond the limit is shown.
     NoLoss,
     /// Nothing: the result is reported.
@@ -62,7 +66,7 @@ pub struct SubjectResult {
 impl ArmDemand {
     /// Returns true if a loss has to be excluded.
     pub fn excludes_loss(self) -> bool {
-        matches!(self, Self::ExcludeLoss | Self::ExcludeClassLoss)
+        matches!(self, Self::ExcludeLoss | Self::ExcludeClassLoss | Self::ExcludeSizeLoss)
     }
 
     fn is_about_loss(self) -> bool {
@@ -101,12 +105,34 @@ pub fn class(bytes: Bytes) -> usize {
 /// Multiple of the largest loss of a class from which on a loss of one of its members has to be excluded.
 const ALARM: f64 = 3.0;
 
-/// The class of a call, which has calls of a collective in one way, of about one size; none for anything else.
-fn class_of(subject: &ArmSubject) -> Option<(Collective, Condition, usize)> {
-    match subject {
-        ArmSubject::Call(cell, condition) => Some((cell.collective, *condition, class(cell.bytes))),
-        ArmSubject::Messages(..) | ArmSubject::Program => None,
-    }
+/// A class: calls of a collective in one way, or whatever is alone in such a class; and the size of its messages.
+type Class = (Option<(Collective, Condition)>, usize);
+
+/// The classes of subjects of which it is asked that their class loses nothing.
+fn classes<'a>(asked: impl Iterator<Item = (&'a ArmSubject, ArmDemand)>) -> BTreeMap<ArmSubject, Class> {
+    use ArmDemand::{ExcludeClassLoss, ExcludeSizeLoss};
+    let class_of = |(subject, demand): (&'a ArmSubject, ArmDemand)| match (subject, demand) {
+        (ArmSubject::Call(cell, condition), ExcludeClassLoss | ExcludeSizeLoss) => {
+            Some((subject, demand, (Some((cell.collective, *condition)), class(cell.bytes))))
+        }
+        (ArmSubject::Messages(pattern, _), ExcludeSizeLoss) => Some((subject, demand, (None, class(pattern.bytes)))),
+        _ => None,
+    };
+    let own: Vec<(&ArmSubject, ArmDemand, Class)> = asked.filter_map(class_of).collect();
+    let is_alone = |class: Class| own.iter().filter(|(.., other)| *other == class).count() == 1;
+    let joined = |demand, own: Class| {
+        if demand == ExcludeSizeLoss && is_alone(own) { (None, own.1) } else { own }
+    };
+    own.iter().map(|(subject, demand, own)| ((*subject).clone(), joined(*demand, *own))).collect()
+}
+
+/// The subjects for which further launches may decide on a demand, with all of their classes.
+pub(super) fn open_classes(results: &[SubjectResult]) -> BTreeSet<ArmSubject> {
+    let class_of = classes(results.iter().map(|it| (&it.subject, it.demand)));
+    let open: BTreeSet<&ArmSubject> = results.iter().filter(|it| it.is_open()).map(|it| &it.subject).collect();
+    let wanted: BTreeSet<&Class> = open.iter().filter_map(|subject| class_of.get(*subject)).collect();
+    let is_wanted = |it: &ArmSubject| open.contains(it) || class_of.get(it).is_some_and(|class| wanted.contains(class));
+    results.iter().map(|it| &it.subject).filter(|it| is_wanted(it)).cloned().collect()
 }
 
 /// Judges the subjects of an arm, which may lose `max_loss` at most, such as 0.05; this look may spend a `share` of the
@@ -137,8 +163,8 @@ pub(super) fn judge(
     let above = |test: &TestedMean| test.p_above(0.0);
     let below = |test: &TestedMean| test.p_below(0.0);
     let (faster, slower, lost) = (adjusted(false, &above), adjusted(false, &below), adjusted(true, &below));
-    let pooled = logs.iter().filter(|(it, _)| demand(it) == ArmDemand::ExcludeClassLoss);
-    let classes = judge_classes(pooled, 1.0 - error);
+    let class_of = classes(logs.keys().zip(asked.iter().copied()));
+    let lows = judge_classes(logs.iter().filter_map(|(it, logs)| Some((*class_of.get(it)?, logs))), 1.0 - error);
     let mut sides = [arm, base].map(|settings| times_by_subject(blocks, settings));
     let mut results = Vec::with_capacity(tests.len());
     for (at, ((subject, logs), test)) in logs.into_iter().zip(&tests).enumerate() {
@@ -154,13 +180,12 @@ pub(super) fn judge(
         let told = (without.point - with.point).abs() >= 2.0 * criteria.clock_step.0;
         let q_value = q_value.filter(|_| told);
         let limit = 1.0 - max_loss;
-        let class_low = class_of(&subject).and_then(|class| *classes.get(&class)?);
-        let is_lost = speedup.high.is_some_and(|high| high < limit)
-            || q_value.is_some_and(|q| q <= criteria.error_rate) && speedup.point <= limit && test.mean < 0.0;
+        let class_low = class_of.get(&subject).and_then(|class| lows.get(class));
+        let is_lost = lost[at].is_some_and(|q| q <= criteria.error_rate) && told && speedup.point <= limit;
         let guard = match speedup.low {
             _ if is_lost => Guard::Lost,
             Some(low) if low >= limit => Guard::Passed,
-            Some(low) if low >= 1.0 - ALARM * max_loss && class_low.is_some_and(|low| low >= limit) => Guard::Passed,
+            Some(low) if low >= 1.0 - ALARM * max_loss && class_low.is_some_and(|low| *low >= limit) => Guard::Passed,
             _ => Guard::Undecided,
         };
         let (verdict, demand, pairs) = (decide(speedup, q_value, criteria), asked[at], logs.len() as u32);
@@ -171,16 +196,13 @@ pub(super) fn judge(
 
 /// The lower end of the interval of each class's mean speedup, over the blocks that timed all of its members; none if one
 /// block at most did.
-fn judge_classes<'a>(
-    pooled: impl Iterator<Item = (&'a ArmSubject, &'a LaunchLogs)>,
-    level: f64,
-) -> BTreeMap<(Collective, Condition, usize), Option<f64>> {
-    let mut members: BTreeMap<_, Vec<&LaunchLogs>> = BTreeMap::new();
-    for (class, logs) in pooled.filter_map(|(subject, logs)| Some((class_of(subject)?, logs))) {
+fn judge_classes<'a>(pooled: impl Iterator<Item = (Class, &'a LaunchLogs)>, level: f64) -> BTreeMap<Class, f64> {
+    let mut members: BTreeMap<Class, Vec<&LaunchLogs>> = BTreeMap::new();
+    for (class, logs) in pooled {
         members.entry(class).or_default().push(logs);
     }
     let low = |members: Vec<&LaunchLogs>| Estimate::mean(common_means(members).values(), level)?.exp().low;
-    members.into_iter().map(|(class, members)| (class, low(members))).collect()
+    members.into_iter().filter_map(|(class, members)| Some((class, low(members)?))).collect()
 }
 
 /// The logarithms of the times of each subject in the launches of an arm.

@@ -25,4 +25,4 @@ pub use compare::{ArmLauncher, ArmResult, Compared, Comparison, compare, compare
 pub use judge::{ArmDemand, CLASSES, SubjectResult, class};
 pub(crate) use judge::{decide, difference};
 pub use looks::{Looks, MOST_BLOCKS};
-pub use search::{AT_ONCE, Factor, LEAST_GAIN, Searched, search};
+pub use search::{AT_ONCE, Factor, Searched, search};

@@ -20,22 +20,23 @@ use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 
 use super::block::{self, ArmBlock, SubjectWeight};
-use super::compare::ArmLauncher;
+use super::compare::{ArmLauncher, LEAST_GAIN};
 
 /// Number of combinations whose jobs live at the same time as one of the default.
 pub const AT_ONCE: usize = 5;
 
+/// Number of combinations that are compared with the default after a search.
+const FINALISTS: usize = 4;
+
 /// Rounds of blocks with the same combinations.
 const ROUNDS: u32 = 2;
 
-/// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
-pub const LEAST_GAIN: f64 = 0.03;
-
-/// Least log slowdown of a subject that counts as a loss: single launches show less by chance.
+/// Least log slowdown of a subject that counts as a loss: single launches show less by chance. Also the deviation between blocks
+/// of a subject in a single one.
 const CHANCE: f64 = 0.1;
 
 /// Standard errors of a subject from which on its slowdown counts as a loss.
-const ERRORS: f64 = 2.5;
+const ERRORS: f64 = 3.5;
 
 /// Weight of a loss against the mean gain: what slows down a single subject is not installed.
 const LOSS_WEIGHT: f64 = 4.0;
@@ -54,8 +55,7 @@ pub struct Factor {
 pub struct Searched {
     /// All blocks, in order.
     pub blocks: Vec<ArmBlock>,
-    /// The best combination, those without one of its settings, and the fastest one: all measured faster than the default, or
-    /// made of values that were.
+    /// The combinations to compare, the best first.
     pub finalists: Vec<Settings>,
     /// The combination around which the foldover varies settings.
     pub base: Settings,
@@ -132,7 +132,7 @@ impl<B: ArmLauncher> Search<'_, B> {
     fn score(&self, settings: &Settings) -> Option<f64> {
         let blocks = self.found.blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as f64;
         let loss = |(subject, log): (&ArmSubject, &f64)| {
-            let deviation = self.deviations.get(subject).copied().unwrap_or_default();
+            let deviation = self.deviations.get(subject).copied().unwrap_or(CHANCE);
             (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).max(0.0)
         };
         let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
@@ -192,19 +192,20 @@ impl<B: ArmLauncher> Search<'_, B> {
         ranked.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
-    /// The best combination; the same without each of its settings, which remains if that adds nothing or slows something
-    /// down; the next best, since single launches do not rank combinations that are alike; and the fastest one, from which a
-    /// program may gain. Without time for a foldover, also the combination of the values that are faster alone.
+    /// As many as there is room for: the best combination; without time for a foldover that of the values that are faster alone;
+    /// the next best, since single launches do not rank combinations that are alike; the best one without each of its settings,
+    /// which remains if that slows something down; others that are faster; and the fastest one, from which a program may gain.
     fn finalists(&self) -> Vec<Settings> {
-        let ranked = self.best(AT_ONCE);
+        let ranked = self.best(FINALISTS);
         let mut finalists: Vec<Settings> = ranked.first().cloned().into_iter().collect();
         let best = finalists.first().cloned().unwrap_or_default();
         let without =
             |name: &String| -> Settings { best.clone().into_iter().filter(|(other, _)| other != name).collect() };
-        let rest = best.keys().map(without).filter(|settings| !settings.is_empty());
-        let untried = Some(self.found.base.clone()).filter(|base| !base.is_empty() && !self.is_tried(base));
-        for settings in untried.into_iter().chain(rest).chain(self.fastest()).chain(ranked) {
-            if finalists.len() < AT_ONCE && !finalists.contains(&settings) {
+        let untried = Some(self.found.base.clone()).filter(|base| !self.is_tried(base));
+        let alike = untried.into_iter().chain(ranked.iter().skip(1).take(1).cloned());
+        let rest = best.keys().map(without);
+        for settings in alike.chain(rest).chain(ranked.iter().cloned()).chain(self.fastest()) {
+            if finalists.len() < FINALISTS && !settings.is_empty() && !finalists.contains(&settings) {
                 finalists.push(settings);
             }
         }

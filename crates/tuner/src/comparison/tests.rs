@@ -16,8 +16,8 @@ use rand_distr::StandardNormal;
 
 use super::judge::judge;
 use super::{
-    ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, SubjectResult,
-    SubjectTimes, compare, compare_in_parts, has_control, mean_speedup, search,
+    ArmBlock, ArmDemand, ArmLauncher, Compared, Comparison, Factor, Looks, Searched, SubjectResult, SubjectTimes,
+    compare, compare_in_parts, has_control, mean_speedup, search,
 };
 
 /// Standard deviations of the logarithm of a time: shared by a launch, and a subject's own.
@@ -347,9 +347,10 @@ fn finalists_include_those_without_one_setting_of_the_best() {
     assert!(found.count() >= 95);
 }
 
-/// The fastest combination slows small messages down, and the best one may turn out to do so: the next best is compared.
+/// The fastest combination slows small messages down, and the best one may turn out to do so: the next best is compared. The
+/// fastest one is if nothing else gains.
 #[test]
-fn finalists_include_the_next_best_beside_a_fastest_that_is_harmful() {
+fn finalists_include_the_next_best_and_the_fastest_if_all_are_harmful() {
     let truth = |settings: &Settings, bytes: u64| match settings.get("harmful") {
         Some(_) if bytes < 1024 => -0.5,
         harmful => truth_of_pair(settings, bytes) + if harmful.is_some() { 0.6 } else { 0.0 },
@@ -359,11 +360,13 @@ fn finalists_include_the_next_best_beside_a_fastest_that_is_harmful() {
     let found = (0..100).filter(|seed| {
         let finalists = run(&factors, &mut KnownSystem::new(*seed, truth)).finalists;
         let is_pair = |it: &&Settings| it.len() == 2 && it.get("copies").is_some_and(|value| value == "none");
-        let has_harmful = finalists.iter().any(|it| it.contains_key("harmful"));
-        has_harmful && finalists.iter().filter(is_pair).filter(|it| it.contains_key("eager")).count() >= 2
+        finalists.iter().filter(is_pair).filter(|it| it.contains_key("eager")).count() >= 2
     });
     let found = found.count();
     assert!(found >= 90, "{found} of 100");
+    let only = [factor("harmful", &["1"])];
+    let found = (0..20).filter(|seed| run(&only, &mut KnownSystem::new(*seed, truth)).finalists.len() == 1);
+    assert_eq!(found.count(), 20);
 }
 
 /// Calls in which a program spends no time do not decide.
@@ -452,7 +455,6 @@ fn confirm_with(demand: ArmDemand, arms: &[Settings], launcher: &mut impl ArmLau
         criteria: criteria(),
         max_loss: 0.05,
         looks: Looks::from(4),
-        cost: &|arm| LEAST_GAIN * arm.len() as f64,
         chooses: true,
     };
     let Ok(compared) = compare(&comparison, launcher);
@@ -481,7 +483,6 @@ fn parts_are_decided_one_after_the_other_while_there_is_time() {
         criteria: criteria(),
         max_loss: 0.05,
         looks: Looks::between(4, 16),
-        cost: &|_| 0.0,
         chooses: false,
     };
     let results = |most: usize| {
@@ -519,6 +520,82 @@ fn pooled_classes_decide_with_fewer_launches() {
     assert!(pooled >= single + 8, "{pooled} with classes, {single} without");
 }
 
+/// A system whose shortest calls, of twelve collectives, deviate by 0.12 between blocks, and whose long ones settings make faster.
+struct ShortCalls {
+    rng: ChaCha8Rng,
+    /// Log speedups of the short calls.
+    truth: fn(usize) -> f64,
+    /// Launches that are left.
+    left: usize,
+}
+
+impl ShortCalls {
+    fn subjects() -> Vec<ArmSubject> {
+        let cell = |collective: &Collective| Cell { collective: *collective, ranks: Ranks(2), bytes: Bytes(8) };
+        let call = |cell| ArmSubject::Call(cell, Condition::UNALIGNED);
+        std::iter::once(measure(1 << 20)).chain(Collective::ALL.iter().take(12).map(cell).map(call)).collect()
+    }
+
+    fn launch(&mut self, is_arm: bool, subjects: Option<&BTreeSet<ArmSubject>>) -> SubjectTimes {
+        let all = Self::subjects().into_iter().enumerate();
+        let wanted = all.filter(|(_, it)| subjects.is_none_or(|subjects| subjects.contains(it)));
+        let time = |(at, it): (usize, ArmSubject)| {
+            let (deviation, gain) = if at == 0 { (0.05, 0.3) } else { (0.12, (self.truth)(at)) };
+            let noise: f64 = self.rng.sample(StandardNormal);
+            let log = deviation / 2.0_f64.sqrt() * noise - if is_arm { gain } else { 0.0 };
+            (it, 5e-7 * log.exp())
+        };
+        wanted.map(time).collect()
+    }
+}
+
+impl ArmLauncher for ShortCalls {
+    type Error = Infallible;
+
+    fn block(
+        &mut self,
+        stage: Stage,
+        number: u32,
+        (base, arms): (&Settings, &[Settings]),
+        subjects: Option<&BTreeSet<ArmSubject>>,
+    ) -> Result<Option<ArmBlock>, Infallible> {
+        let jobs = 1 + usize::from(has_control(stage, number)) + arms.len();
+        let Some(left) = self.left.checked_sub(jobs) else { return Ok(None) };
+        self.left = left;
+        let mut block = ArmBlock::default();
+        for job in 0..jobs {
+            let is_arm = job + arms.len() >= jobs;
+            block.push(
+                if is_arm { arms[job + arms.len() - jobs].clone() } else { base.clone() },
+                self.launch(is_arm, subjects),
+            );
+        }
+        Ok(Some(block))
+    }
+}
+
+/// Nothing is lost, which forty launches show for all together and not for each; few may pass if all lose a 20th, or one a fifth.
+#[test]
+fn calls_that_are_alone_in_their_class_are_judged_with_others_of_their_size() {
+    let confirmed = |demand: ArmDemand, truth: fn(usize) -> f64, left: usize| {
+        let arm = [Settings::from([("a".to_owned(), "1".to_owned())])];
+        let is_confirmed = |seed: &u64| {
+            let mut system = ShortCalls { rng: ChaCha8Rng::seed_from_u64(*seed), truth, left };
+            confirm_with(demand, &arm, &mut system).chosen.is_some()
+        };
+        (0..200).filter(is_confirmed).count()
+    };
+    let [alone, together] =
+        [ArmDemand::ExcludeClassLoss, ArmDemand::ExcludeSizeLoss].map(|demand| confirmed(demand, |_| 0.0, 40));
+    assert!(alone <= 20 && together >= 160, "{alone} and {together} of 200");
+    for left in [40, 400] {
+        let all_lose = confirmed(ArmDemand::ExcludeSizeLoss, |_| f64::ln(0.95), left);
+        let one = |at| if at == 3 { f64::ln(0.8) } else { 0.0 };
+        let one_loses = confirmed(ArmDemand::ExcludeSizeLoss, one, left);
+        assert!(all_lose <= 10 && one_loses <= 4, "{left}: {all_lose} and {one_loses} of 200");
+    }
+}
+
 /// In 48 blocks, as many as the share of a default run for rules has.
 #[test]
 fn a_gain_of_three_percent_is_shown() {
@@ -546,14 +623,16 @@ fn the_next_best_takes_the_place_of_a_harmful_combination() {
         Some("harmless") if bytes >= SIZES[4] => 0.2,
         _ => 0.0,
     };
-    for (best, most) in [("harmful", usize::MAX), ("slow", 90), ("open", 120)] {
+    for (best, most, least) in [("harmful", usize::MAX, 14), ("slow", 90, 14), ("open", 120, 12)] {
         let finalists = [best, "harmless"].map(|value| BTreeMap::from([("a".to_owned(), value.to_owned())]));
         let right = (0..20).filter(|seed| {
             let found = confirm_all(&finalists, &mut KnownSystem { most, ..KnownSystem::new(*seed, truth) });
-            found.chosen.is_some_and(|chosen| found.arms[chosen].arm == finalists[1])
+            let chosen = found.chosen.map(|chosen| &found.arms[chosen].arm);
+            // What loses less than the limit may be installed, once the next best is confirmed.
+            chosen == finalists.last() || best == "open" && chosen.is_some() && found.arms.iter().all(|it| it.pairs > 4)
         });
         let right = right.count();
-        assert!(right >= 16, "{best}: {right} of 20");
+        assert!(right >= least, "{best}: {right} of 20");
     }
 }
 
@@ -568,7 +647,7 @@ fn a_confirmed_combination_does_not_end_the_comparison_with_a_faster_one() {
     };
     let finalists = ["faster", "harmless"].map(|value| BTreeMap::from([("a".to_owned(), value.to_owned())]));
     // With little time the other one is confirmed.
-    for (most, best, least) in [(usize::MAX, &finalists[..1], 16), (60, &finalists[..], 14)] {
+    for (most, best, least) in [(usize::MAX, &finalists[..1], 16), (60, &finalists[..], 12)] {
         let right = (0..20).filter(|seed| {
             let found = confirm_all(&finalists, &mut KnownSystem { most, ..KnownSystem::new(*seed, truth) });
             found.chosen.is_some_and(|chosen| best.contains(&found.arms[chosen].arm))
@@ -591,7 +670,7 @@ fn one_of_the_best_combinations_is_chosen() {
         _ => 0.0,
     };
     let arms = ["fifth", "next", "fourth", "best", "third"].map(|it| BTreeMap::from([("a".to_owned(), it.to_owned())]));
-    for (work, least) in OTHER_WORK.into_iter().zip([57, 57, 56, 30]) {
+    for (work, least) in OTHER_WORK.into_iter().zip([57, 57, 56, 22]) {
         let right = (0..60).filter(|seed| {
             let mut known = KnownSystem { most: 120, ..KnownSystem::new(*seed, truth).with_other_work(work) };
             let found = confirm_all(&arms, &mut known);

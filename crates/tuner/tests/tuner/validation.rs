@@ -117,7 +117,6 @@ impl Study {
             criteria: ValidationCriteria { min_difference, ..ValidationCriteria::default() },
             max_loss: 0.05,
             looks: Looks::from(4),
-            cost: &|_| 0.0,
             chooses: false,
         };
         let Ok(compared) = compare(&comparison, self);

@@ -267,7 +267,6 @@ fn play_after(
         criteria: ValidationCriteria::default(),
         max_loss: 0.05,
         looks: Looks::between(4, 16),
-        cost: &|_| 0.0,
         chooses: false,
     };
     let compared = compare(&comparison, &mut launcher);

@@ -11,8 +11,8 @@ use std::env;
 
 use collrules_record::settings::{Finalist, Guarded, RulesUse};
 use collrules_record::transport::Transport;
-use collrules_record::{Estimate, Survey};
-use collrules_rules::settings::catalogue::Values;
+use collrules_record::{Estimate, Settings, Survey};
+use collrules_rules::settings::catalogue::{Values, acts_on_messages};
 use collrules_rules::settings::offer::{self, Setting, SettingOmission};
 use collrules_rules::settings::parameters::Parameters;
 use collrules_rules::settings::request::RequestedSetting;
@@ -27,6 +27,12 @@ pub(crate) use stage::SettingsPlan;
 /// A speedup that was not measured.
 const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };
 
+/// What is asked of each subject with settings: that they slow down no class of calls.
+pub(crate) fn loss_demand(settings: &Settings) -> ArmDemand {
+    let is_alike = settings.keys().all(|name| acts_on_messages(name));
+    if is_alike { ArmDemand::ExcludeSizeLoss } else { ArmDemand::ExcludeClassLoss }
+}
+
 /// The result of an arm, over the requested sizes and the guard set, in which it may lose `max_loss` at most.
 pub(crate) fn describe_finalist(
     compared: &Compared,
@@ -34,7 +40,7 @@ pub(crate) fn describe_finalist(
     asked: &CellWeights,
     max_loss: f64,
 ) -> Finalist {
-    let guarded = result.subjects.iter().filter(|it| it.demand == ArmDemand::ExcludeClassLoss).map(|it| Guarded {
+    let guarded = result.subjects.iter().filter(|it| it.demand.excludes_loss()).map(|it| Guarded {
         subject: it.subject.clone(),
         // Sizes that refinement added have no weight in the mean.
         is_asked_for: it.subject.cell().and_then(|cell| asked.get(&cell)).is_some_and(|weight| *weight > 0.0),

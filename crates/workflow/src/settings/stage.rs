@@ -21,11 +21,11 @@ use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
 use collrules_runner::circumstances::is_same_value;
 use collrules_tuner::comparison::{
-    AT_ONCE, ArmBlock, ArmDemand, CLASSES, Compared, Comparison, Factor, LEAST_GAIN, Looks, Searched, class, compare,
-    search as run_design, speedups,
+    AT_ONCE, ArmBlock, CLASSES, Compared, Comparison, Factor, Looks, Searched, class, compare, search as run_design,
+    speedups,
 };
 
-use super::{describe_finalist, find};
+use super::{describe_finalist, find, loss_demand};
 use crate::budget::{SEARCH, SETTINGS, UNDER_SETTINGS};
 use crate::campaign::Measurement;
 use crate::comparison::{
@@ -223,12 +223,11 @@ fn compare_finalists(
     }
     let base = Settings::new();
     let comparison = Comparison {
-        demand: &|_, _| ArmDemand::ExcludeClassLoss,
+        demand: &|arm, _| loss_demand(arm),
         weight: &|_, subject| weigh(asked, subject),
         criteria: ValidationCriteria { min_difference: options.criteria.min_gain, ..ValidationCriteria::default() },
         max_loss: options.max_loss,
         looks: Looks::from(FIRST_LOOK),
-        cost: &|arm| LEAST_GAIN * arm.len() as f64,
         chooses: true,
         ..Comparison::new(Stage::Tuning, &base, finalists)
     };

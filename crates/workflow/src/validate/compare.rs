@@ -22,7 +22,7 @@ use crate::error::WorkflowError;
 use crate::plan::{refuse_impossible_calls, refuse_missing_arrivals};
 use crate::publish::Published;
 use crate::session::{Event, Session};
-use crate::settings::describe_finalist;
+use crate::settings::{describe_finalist, loss_demand};
 use crate::start::Started;
 
 /// Most blocks of a part, while others wait.
@@ -216,7 +216,7 @@ impl ArmCalls {
 
     fn demand(&self, subject: &ValidationSubject, max_loss: f64, arm: &Settings, it: &ArmSubject) -> ArmDemand {
         match (it.cell(), it.condition()) {
-            (_, None | Some(Condition::UNALIGNED)) if self.tuning.as_ref() == Some(arm) => ArmDemand::ExcludeClassLoss,
+            (_, None | Some(Condition::UNALIGNED)) if self.tuning.as_ref() == Some(arm) => loss_demand(arm),
             (Some(cell), Some(condition)) if self.rules.as_ref() == Some(arm) => {
                 let loses_by_lookups = || {
                     subject.known(cell).feels_lookups(cell.bytes) && subject.estimate_call(cell).0 * max_loss < LOOKUP
