@@ -122,10 +122,12 @@ test-all: setup-second test
 long-test: cluster-test releases-test
 	$(CARGO) test --workspace --tests -- --ignored --skip virtual_ --skip long_ --skip bad_days_
 
-# Real calls against what is said of them, documents, damaged files, kills: short enough for each change.
-change-test: cluster-test
-	$(CARGO) test --workspace --test cli -- --ignored --skip long_ \
-	    bits:: documents:: drift:: hostile:: kills:: page:: promises:: no_process_is_left traffic::
+# Tunings on hosts and in Slurm, real calls against what is said of them, documents, damaged files, kills: short enough for each
+# change.
+change-test: setup-tests setup-second
+	$(CARGO) test --workspace --test cli -- --ignored --skip long_ hosts_get_their_rates nothing_is_left_behind \
+	    validation_confirms_gains a_job_is_tuned_in no_process_is_left \
+	    bits:: documents:: drift:: hostile:: kills:: page:: promises:: traffic::
 
 # The whole workspace, as for `make test`: with other features of dependencies, cargo would compile these anew.
 cluster-test: setup-tests setup-second
