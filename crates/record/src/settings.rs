@@ -233,6 +233,12 @@ impl SettingsFindings {
         self.finalists.get(self.chosen?)
     }
 
+    /// The combination to tell of: the chosen one, or else the best that further launches may confirm, or else the best.
+    pub fn foremost(&self) -> Option<&Finalist> {
+        let is_open = |it: &&Finalist| matches!(it.standing, SettingsVerdict::Confirmed | SettingsVerdict::Undecided);
+        self.chosen().or_else(|| self.finalists.iter().find(is_open)).or(self.finalists.first())
+    }
+
     /// Leaves out the rules that are part of the tuning with the chosen settings, and what was compared with them.
     pub fn leave_out_rules(&mut self) {
         self.validation = None;

@@ -200,7 +200,7 @@ fn arms(context: &Context<'_>) -> Vec<String> {
         format!("  {name:<19}{what}{mark}")
     };
     let end = || settings::describe_end(found).map(|end| row("settings", end, false)).into_iter().collect();
-    let Some(finalist) = found.chosen().or(found.finalists.first()) else { return end() };
+    let Some(finalist) = found.foremost() else { return end() };
     let both = found.chosen().and_then(|chosen| chosen.with_rules.filter(|_| chosen.rules == RulesUse::Shared));
     let rules = context.rules.overall().filter(|_| context.rules.round.is_some());
     let is_installed = |is_settings: bool, is_both: bool| match (found.chosen(), is_settings) {

@@ -55,10 +55,10 @@ pub fn failure(why: &SettingsFailure) -> String {
 /// The result, verdict first.
 pub fn sentences(found: &SettingsFindings) -> Vec<String> {
     let mut said = Vec::new();
-    match found.chosen.and_then(|chosen| found.finalists.get(chosen)) {
+    match found.chosen() {
         Some(finalist) => said.extend(describe_chosen(found, finalist)),
         None if found.loses() => said.push("Settings: the chosen ones are removed.".to_owned()),
-        None => match found.finalists.first() {
+        None => match found.foremost() {
             Some(finalist) => said.extend(describe_refused(found, finalist)),
             None => said.push(describe_uncompared(found)),
         },
@@ -217,11 +217,7 @@ pub(crate) fn blocks(found: &SettingsFindings) -> Vec<Block> {
     vec![
         Block::List(sentences(found)),
         Block::open("", "Effects of settings", vec![effects(found)]),
-        Block::section(
-            "",
-            "Every size under the settings",
-            found.finalists.get(found.chosen.unwrap_or(0)).map(guards).into_iter().collect(),
-        ),
+        Block::section("", "Every size under the settings", found.foremost().map(guards).into_iter().collect()),
     ]
 }
 
@@ -399,6 +395,16 @@ mod tests {
         let lost = refused(SettingsVerdict::Harmful, Guard::Lost);
         assert!(lost.contains(" 0.98x"), "{lost}");
         assert!(sentences(&searched(vec![finalist(SettingsVerdict::NoGain, Guard::Passed)]))[0].contains("not shown"));
+    }
+
+    /// More time would help the other one.
+    #[test]
+    fn what_is_open_is_told_of_before_what_is_harmful() {
+        let harmful = finalist(SettingsVerdict::Harmful, Guard::Lost);
+        let open = finalist(SettingsVerdict::Undecided, Guard::Undecided);
+        let found = searched(vec![harmful, open.clone()]);
+        assert_eq!(found.foremost(), Some(&open));
+        assert!(sentences(&found)[0].contains("2 of 2 calls"), "{:?}", sentences(&found));
     }
 
     #[test]

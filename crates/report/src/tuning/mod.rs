@@ -95,7 +95,7 @@ fn subject(findings: &Findings) -> String {
 
 /// Returns true if settings are the largest number of a tuning.
 fn leads(found: &SettingsFindings, context: &Context<'_>) -> bool {
-    let settings = found.chosen().or(found.finalists.first()).map_or(1.0, |finalist| finalist.speedup.point);
+    let settings = found.foremost().map_or(1.0, |finalist| finalist.speedup.point);
     settings > context.rules.overall().map_or(1.0, |(speedup, _)| speedup.point)
 }
 
