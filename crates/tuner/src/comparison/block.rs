@@ -173,7 +173,9 @@ pub(super) fn mean_log_speedups(
 /// The standard deviation between blocks of the log speedup over the default of each subject, pooled over combinations: none
 /// if all have a single block.
 pub(super) fn deviations(blocks: &[ArmBlock]) -> BTreeMap<ArmSubject, f64> {
-    let combinations: BTreeSet<&Settings> = blocks.iter().flat_map(|block| block.launches.keys()).collect();
+    let launched = blocks.iter().flat_map(|block| block.launches.keys());
+    // The default does not deviate from itself.
+    let combinations: BTreeSet<&Settings> = launched.filter(|settings| !settings.is_empty()).collect();
     let mut own: BTreeMap<ArmSubject, Vec<Variance>> = BTreeMap::new();
     for (subject, logs) in combinations.into_iter().flat_map(|it| by_subject(blocks, it, &Settings::new())) {
         own.entry(subject).or_default().push(Variance::from_values(logs.values()));
