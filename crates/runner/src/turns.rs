@@ -27,7 +27,7 @@ const TRIAL_CALLS: u32 = 3;
 /// job wakes take several times as long.
 const FEW_CALLS: u32 = 2;
 
-/// Least number of calls of a turn if two are shorter than it, for the same reason.
+/// Least number of calls of a turn in which two calls have room, for the same reason.
 const LEAST_CALLS: u32 = 6;
 
 /// Divisor of the calls of a turn that gives the untimed ones before them.

@@ -32,7 +32,8 @@ pub enum ArmDemand {
     ExcludeLoss,
     /// That a loss beyond the limit is excluded for the class of its calls, and a much larger one for itself.
     ExcludeClassLoss,
-    /// The same; messages, and calls that are alone in their class, are judged with all others of their size.
+    /// Like [`Self::ExcludeClassLoss`], but messages and calls that are alone in their class are judged with all others of their
+    /// size.
     ExcludeSizeLoss,
     /// That no loss beyond the limit is shown.
     NoLoss,

@@ -571,16 +571,12 @@ impl ArmLauncher for ShortCalls {
         (base, arms): (&Settings, &[Settings]),
         subjects: Option<&BTreeSet<ArmSubject>>,
     ) -> Result<Option<ArmBlock>, Infallible> {
-        let jobs = 1 + usize::from(has_control(stage, number)) + arms.len();
-        let Some(left) = self.left.checked_sub(jobs) else { return Ok(None) };
+        let bases = 1 + usize::from(has_control(stage, number));
+        let Some(left) = self.left.checked_sub(bases + arms.len()) else { return Ok(None) };
         self.left = left;
         let mut block = ArmBlock::default();
-        for job in 0..jobs {
-            let is_arm = job + arms.len() >= jobs;
-            block.push(
-                if is_arm { arms[job + arms.len() - jobs].clone() } else { base.clone() },
-                self.launch(is_arm, subjects),
-            );
+        for settings in std::iter::repeat_n(base, bases).chain(arms) {
+            block.push(settings.clone(), self.launch(settings != base, subjects));
         }
         Ok(Some(block))
     }

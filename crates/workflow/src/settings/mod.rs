@@ -27,7 +27,7 @@ pub(crate) use stage::SettingsPlan;
 /// A speedup that was not measured.
 const NOTHING: Estimate = Estimate { point: 1.0, low: None, high: None, level: 0.95, samples: 0 };
 
-/// What is asked of each subject with settings: that they slow down no class of calls.
+/// Asks that settings slow down no class of calls. Those that act on messages are felt by all collectives alike.
 pub(crate) fn loss_demand(settings: &Settings) -> ArmDemand {
     let is_alike = settings.keys().all(|name| acts_on_messages(name));
     if is_alike { ArmDemand::ExcludeSizeLoss } else { ArmDemand::ExcludeClassLoss }
