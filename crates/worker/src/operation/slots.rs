@@ -55,7 +55,7 @@ impl BufferPool {
     }
 
     /// Memory for at least this number of bytes of elements of a type; the first may have any values. The smallest that is
-    /// large enough, and new memory with room for cells with somewhat larger messages.
+    /// large enough, and new memory with room for cells with somewhat larger messages, whose buffers exceed the cache by more.
     fn take(&self, kind: TypeId, len: usize) -> Result<PageAligned, String> {
         if len == 0 {
             return PageAligned::new(0, 0);
@@ -65,7 +65,7 @@ impl BufferPool {
         let best = (0..free.len()).filter(|at| free[*at].0 == kind).min_by_key(order);
         // Memory of the wrong size is freed, so that there is never more than is used at once.
         let taken = best.map(|at| free.swap_remove(at).1).filter(|buffer| buffer.len() >= len);
-        let room = if len <= self.cache { len / 8 } else { 0 };
+        let room = if len / 9 <= self.cache / 8 { len / 8 } else { 0 };
         taken.map_or_else(|| PageAligned::new(len + room, 0), Ok)
     }
 
@@ -251,8 +251,9 @@ mod tests {
         let supply = rotated(cache);
         let BufferSource::Rotated(pool) = &supply else { unreachable!("it rotates") };
         let mut taken_anew = 0;
-        for turn in 0..60 {
-            let len = 64 << (turn * 7 % 8);
+        // In the order of sizes, then in another one.
+        for turn in 0..84 {
+            let len = 64 << if turn < 24 { turn / 3 } else { turn * 7 % 8 };
             // As of bcast, scatter on two ranks, and alltoall.
             let lengths = [(0, len), (2 * len, len), (len, len)][turn % 3];
             let before: BTreeSet<_> = pool.free.lock().expect("no panic").iter().map(|(_, it)| it.as_ptr()).collect();
