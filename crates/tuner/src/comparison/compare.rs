@@ -15,8 +15,8 @@ use super::looks::Looks;
 /// Blocks until which losses are looked for that only must not be shown: to exclude them all would take too long.
 const LOOKED_FOR: u32 = 16;
 
-/// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
-pub(super) const LEAST_GAIN: f64 = 0.03;
+/// Log speedup that each setting of a combination has to add: what chance makes of arms beside each other.
+const LEAST_GAIN: f64 = 0.015;
 
 /// A launcher of jobs.
 pub trait ArmLauncher {

@@ -20,7 +20,7 @@ use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 
 use super::block::{self, ArmBlock, SubjectWeight};
-use super::compare::{ArmLauncher, LEAST_GAIN};
+use super::compare::ArmLauncher;
 
 /// Number of combinations whose jobs live at the same time as one of the default.
 pub const AT_ONCE: usize = 5;
@@ -30,6 +30,9 @@ const FINALISTS: usize = 4;
 
 /// Rounds of blocks with the same combinations.
 const ROUNDS: u32 = 2;
+
+/// Log speedup that each setting of a combination has to add: most have no effect, and single launches show some.
+const LEAST_GAIN: f64 = 0.03;
 
 /// Least log slowdown of a subject that counts as a loss: single launches show less by chance. Also the deviation between blocks
 /// of a subject in a single one.
