@@ -64,11 +64,6 @@ impl ArmBlock {
         let positive = both.filter(|(_, without, with)| **without > 0.0 && **with > 0.0);
         positive.map(|(subject, without, with)| (subject.clone(), (without / with).ln())).collect()
     }
-
-    /// The mean log speedup over the subjects with these weights; none if all are 0.
-    pub fn mean_log_speedup(&self, settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> Option<f64> {
-        weighted_mean(&self.log_speedups(settings, over), weight)
-    }
 }
 
 /// The mean of the logarithms of subjects with these weights; none if all are 0.
@@ -113,7 +108,7 @@ pub fn mean_speedup(
 
 /// The logarithms of a combination's mean speedup, by the number of the block.
 fn logs_by_block(blocks: &[ArmBlock], settings: &Settings, over: &Settings, weight: SubjectWeight<'_>) -> LaunchLogs {
-    let log = |block: &ArmBlock| block.mean_log_speedup(settings, over, weight);
+    let log = |block: &ArmBlock| weighted_mean(&block.log_speedups(settings, over), weight);
     (0..).zip(blocks).filter_map(|(number, block)| Some((number, log(block)?))).collect()
 }
 

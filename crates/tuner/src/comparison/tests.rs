@@ -880,11 +880,7 @@ fn noise_alone_is_chosen_rarely() {
         finalists += searched.finalists.len();
         for settings in &searched.finalists {
             let blocks: Vec<ArmBlock> = (0..8).map(|_| one_block(&mut known, settings)).collect();
-            let logs: Vec<f64> = blocks
-                .iter()
-                .filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &|_| 1.0))
-                .collect();
-            let speedup = collrules_record::Estimate::mean(logs, 0.95).map(collrules_record::Estimate::exp);
+            let speedup = mean_speedup(&blocks, settings, &Settings::new(), &|_| 1.0, 0.95);
             chosen += usize::from(speedup.is_some_and(|it| it.low.is_some_and(|low| low > 1.0) && it.point >= 1.03));
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use collrules_record::comparison::ArmLaunch;
-use collrules_record::estimate::mean;
 use collrules_record::findings::CellFinding;
 use collrules_record::options::TuneOptions;
 use collrules_record::rundir::ComparisonLog;
@@ -21,8 +20,8 @@ use collrules_rules::settings::offer::Setting;
 use collrules_runner::Backend;
 use collrules_runner::circumstances::is_same_value;
 use collrules_tuner::comparison::{
-    AT_ONCE, ArmBlock, CLASSES, Compared, Comparison, Factor, Looks, Searched, class, compare, search as run_design,
-    speedups,
+    AT_ONCE, ArmBlock, CLASSES, Compared, Comparison, Factor, Looks, Searched, class, compare, mean_speedup,
+    search as run_design, speedups,
 };
 
 use super::{describe_finalist, find, loss_demand};
@@ -356,9 +355,8 @@ fn by_class(blocks: &[ArmBlock], settings: &Settings) -> Vec<(Bytes, f64)> {
     let classes = ends.enumerate().filter_map(|(place, end)| {
         let is_of_class = |cell: &Cell| cell.collective.has_sizes() && class(cell.bytes) == place;
         let wanted = |subject: &ArmSubject| f64::from(u8::from(subject.cell().is_some_and(|cell| is_of_class(&cell))));
-        let logs: Vec<f64> =
-            blocks.iter().filter_map(|block| block.mean_log_speedup(settings, &Settings::new(), &wanted)).collect();
-        (!logs.is_empty()).then(|| (Bytes(end), mean(logs).exp()))
+        let level = ValidationCriteria::default().level;
+        Some((Bytes(end), mean_speedup(blocks, settings, &Settings::new(), &wanted, level)?.point))
     });
     classes.collect()
 }
