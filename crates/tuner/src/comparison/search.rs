@@ -84,14 +84,15 @@ pub fn search<B: ArmLauncher>(
     Ok(search.found)
 }
 
+/// The settings without one.
+fn without(settings: &Settings, name: &String) -> Settings {
+    settings.clone().into_iter().filter(|(other, _)| other != name).collect()
+}
+
 /// The settings with a factor at a value; without one, at its default.
 fn set(settings: &Settings, factor: &Factor, value: Option<&String>) -> Settings {
-    let mut settings = settings.clone();
-    match value {
-        Some(value) => drop(settings.insert(factor.name.clone(), value.clone())),
-        None => drop(settings.remove(&factor.name)),
-    }
-    settings
+    let value = value.map(|value| (factor.name.clone(), value.clone()));
+    without(settings, &factor.name).into_iter().chain(value).collect()
 }
 
 struct Search<'a, B> {
@@ -195,18 +196,24 @@ impl<B: ArmLauncher> Search<'_, B> {
         ranked.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
-    /// As many as there is room for: the best combination; without time for a foldover that of the values that are faster alone;
-    /// the next best, since single launches do not rank combinations that are alike; the best one without each of its settings,
-    /// which remains if that slows something down; others that are faster; and the fastest one, from which a program may gain.
+    /// The values that are faster alone, together, without those of which the foldover shows that they add nothing.
+    fn without_idle(&self) -> Settings {
+        let base = &self.found.base;
+        let adds = |name: &String| Some(self.gain(base)? - self.gain(&without(base, name))? > LEAST_GAIN);
+        base.clone().into_iter().filter(|(name, _)| adds(name).unwrap_or(true)).collect()
+    }
+
+    /// As many as there is room for: the best combination; that of the values that are faster alone, if they are together as far
+    /// as is known; the next best, since single launches do not rank combinations that are alike; the best one without each of
+    /// its settings, which remains if that slows something down; others that are faster; and the fastest one, from which a
+    /// program may gain.
     fn finalists(&self) -> Vec<Settings> {
         let ranked = self.best(FINALISTS);
         let mut finalists: Vec<Settings> = ranked.first().cloned().into_iter().collect();
         let best = finalists.first().cloned().unwrap_or_default();
-        let without =
-            |name: &String| -> Settings { best.clone().into_iter().filter(|(other, _)| other != name).collect() };
-        let untried = Some(self.found.base.clone()).filter(|base| !self.is_tried(base));
+        let untried = Some(self.without_idle()).filter(|settings| !self.is_tried(settings));
         let alike = untried.into_iter().chain(ranked.iter().skip(1).take(1).cloned());
-        let rest = best.keys().map(without);
+        let rest = best.keys().map(|name| without(&best, name));
         for settings in alike.chain(rest).chain(ranked.iter().cloned()).chain(self.fastest()) {
             if finalists.len() < FINALISTS && !settings.is_empty() && !finalists.contains(&settings) {
                 finalists.push(settings);
