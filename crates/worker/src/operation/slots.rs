@@ -55,7 +55,8 @@ impl BufferPool {
     }
 
     /// Memory for at least this number of bytes of elements of a type; the first may have any values. The smallest that is
-    /// large enough, and new memory with room for cells with somewhat larger messages, whose buffers exceed the cache by more.
+    /// large enough, and new memory with room for cells with messages up to an eighth of the cache, whose buffers exceed it by
+    /// more.
     fn take(&self, kind: TypeId, len: usize) -> Result<PageAligned, String> {
         if len == 0 {
             return PageAligned::new(0, 0);
@@ -63,10 +64,10 @@ impl BufferPool {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let order = |at: &usize| (free[*at].1.len() < len, free[*at].1.len());
         let best = (0..free.len()).filter(|at| free[*at].0 == kind).min_by_key(order);
-        // Memory of the wrong size is freed, so that there is never more than is used at once.
+        // Memory of the wrong size is freed, so that there is never more than is used at once, but for the room.
         let taken = best.map(|at| free.swap_remove(at).1).filter(|buffer| buffer.len() >= len);
-        let room = if len / 9 <= self.cache / 8 { len / 8 } else { 0 };
-        taken.map_or_else(|| PageAligned::new(len + room, 0), Ok)
+        let room = if len <= self.cache + self.cache / 8 { len / 8 } else { 0 };
+        taken.map_or_else(|| PageAligned::new(len + room, 0).or_else(|_| PageAligned::new(len, 0)), Ok)
     }
 
     fn put(&self, kind: TypeId, buffer: PageAligned) {
