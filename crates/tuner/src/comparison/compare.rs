@@ -15,8 +15,9 @@ use super::looks::Looks;
 /// Blocks until which losses are looked for that only must not be shown: to exclude them all would take too long.
 const LOOKED_FOR: u32 = 16;
 
-/// Log speedup that each setting of a combination has to add: what chance makes of arms beside each other.
-const LEAST_GAIN: f64 = 0.015;
+/// Log speedup that each setting of a combination has to add: two standard errors of the difference of two arms beside each
+/// other after four blocks, on a quiet host.
+pub(super) const LEAST_ADDED: f64 = 0.015;
 
 /// A launcher of jobs.
 pub trait ArmLauncher {
@@ -247,7 +248,7 @@ impl Comparison<'_> {
         let mut judged: Vec<ArmResult> = arms.filter_map(|arm| self.judge_arm(launched, arm)).collect();
         if self.chooses {
             let score = |it: &ArmResult| {
-                it.speedup.map_or(f64::NEG_INFINITY, |speedup| speedup.point.ln()) - LEAST_GAIN * it.arm.len() as f64
+                it.speedup.map_or(f64::NEG_INFINITY, |speedup| speedup.point.ln()) - LEAST_ADDED * it.arm.len() as f64
             };
             judged.sort_by(|one, other| score(other).total_cmp(&score(one)));
         }

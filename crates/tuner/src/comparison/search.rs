@@ -20,7 +20,7 @@ use collrules_record::pattern::ArmSubject;
 use collrules_record::settings::Settings;
 
 use super::block::{self, ArmBlock, SubjectWeight};
-use super::compare::ArmLauncher;
+use super::compare::{ArmLauncher, LEAST_ADDED};
 
 /// Number of combinations whose jobs live at the same time as one of the default.
 pub const AT_ONCE: usize = 5;
@@ -132,7 +132,7 @@ impl<B: ArmLauncher> Search<'_, B> {
     }
 
     /// The mean log speedup of a combination over the default where speed is asked for, less its log slowdowns anywhere
-    /// beyond chance, and less what each setting has to add.
+    /// beyond chance, and less what each setting has to add. None if its jobs fail.
     fn score(&self, settings: &Settings) -> Option<f64> {
         let blocks = self.found.blocks.iter().filter(|block| block.launches.contains_key(settings)).count() as f64;
         let loss = |(subject, log): (&ArmSubject, &f64)| {
@@ -140,7 +140,8 @@ impl<B: ArmLauncher> Search<'_, B> {
             (-log - CHANCE.max(ERRORS * deviation / blocks.sqrt())).max(0.0)
         };
         let losses: f64 = self.logs.get(settings).into_iter().flatten().map(loss).sum();
-        Some(self.gain(settings)? - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
+        let gain = self.gain(settings).filter(|_| !self.found.failed.contains(settings))?;
+        Some(gain - LOSS_WEIGHT * losses - LEAST_GAIN * settings.len() as f64)
     }
 
     /// The mean log speedup of a combination over the default where speed is asked for.
@@ -189,30 +190,29 @@ impl<B: ArmLauncher> Search<'_, B> {
 
     /// The combinations with the largest scores, the best first.
     fn best(&self, count: usize) -> Vec<Settings> {
-        let working = self.logs.keys().filter(|settings| !self.found.failed.contains(*settings));
-        let scored = working.filter_map(|settings| Some((self.score(settings)?, settings)));
+        let scored = self.logs.keys().filter_map(|settings| Some((self.score(settings)?, settings)));
         let mut ranked: Vec<(f64, &Settings)> = scored.filter(|(score, _)| *score > 0.0).collect();
         ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
         ranked.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
-    /// The values that are faster alone, together, without those of which the foldover shows that they add nothing.
+    /// The values that are faster alone, together, without those that add too little there by the foldover.
     fn without_idle(&self) -> Settings {
         let base = &self.found.base;
-        let adds = |name: &String| Some(self.gain(base)? - self.gain(&without(base, name))? > LEAST_GAIN);
+        let adds = |name: &String| Some(self.gain(base)? - self.gain(&without(base, name))? > LEAST_ADDED);
         base.clone().into_iter().filter(|(name, _)| adds(name).unwrap_or(true)).collect()
     }
 
-    /// As many as there is room for: the best combination; that of the values that are faster alone, if they are together as far
-    /// as is known; the next best, since single launches do not rank combinations that are alike; the best one without each of
-    /// its settings, which remains if that slows something down; others that are faster; and the fastest one, from which a
-    /// program may gain.
+    /// As many as there is room for: the best combination; that of the values that are faster alone and add something to each
+    /// other; the next best, since single launches do not rank combinations that are alike; the best one without each of its
+    /// settings, which remains if that slows something down; others that are faster; and the fastest one, from which a program
+    /// may gain.
     fn finalists(&self) -> Vec<Settings> {
         let ranked = self.best(FINALISTS);
         let mut finalists: Vec<Settings> = ranked.first().cloned().into_iter().collect();
         let best = finalists.first().cloned().unwrap_or_default();
-        let untried = Some(self.without_idle()).filter(|settings| !self.is_tried(settings));
-        let alike = untried.into_iter().chain(ranked.iter().skip(1).take(1).cloned());
+        let joined = Some(self.without_idle()).filter(|settings| !self.found.failed.contains(settings));
+        let alike = joined.into_iter().chain(ranked.iter().skip(1).take(1).cloned());
         let rest = best.keys().map(|name| without(&best, name));
         for settings in alike.chain(rest).chain(ranked.iter().cloned()).chain(self.fastest()) {
             if finalists.len() < FINALISTS && !settings.is_empty() && !finalists.contains(&settings) {
