@@ -196,7 +196,8 @@ impl<B: ArmLauncher> Search<'_, B> {
         ranked.into_iter().take(count).map(|(_, settings)| settings.clone()).collect()
     }
 
-    /// The values that are faster alone, together, without those that add too little there by the foldover.
+    /// The combination of the values that are faster alone, without those that add too little to the others. Those of which the
+    /// foldover tells nothing stay.
     fn without_idle(&self) -> Settings {
         let base = &self.found.base;
         let adds = |name: &String| Some(self.gain(base)? - self.gain(&without(base, name))? > LEAST_ADDED);
